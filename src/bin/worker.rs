@@ -1,0 +1,3 @@
+//! The engine worker.
+
+fn main() {}

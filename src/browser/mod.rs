@@ -1,0 +1,1 @@
+//! The browser's edge: fetch, storage, files, clock, workers. Thin: decisions are made elsewhere.

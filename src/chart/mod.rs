@@ -1,0 +1,1 @@
+//! Geometry of figures: numbers in, points out. Knows no document.

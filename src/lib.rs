@@ -1,0 +1,48 @@
+//! IBA Lab: see, run and measure implicit behavioural alignment in the browser.
+//!
+//! Code map, in reading order. Pure modules speak bytes, text and numbers and are tested
+//! natively; `browser` and `ui` exist only on `wasm32`.
+//!
+//! | module | what it holds | what it never does |
+//! | --- | --- | --- |
+//! | [`bench`] | records of a benchmark; manifest and shard bytes to records | I/O |
+//! | [`llm`] | neutral chat types, providers, streams, retries, keys | open a connection |
+//! | [`prompts`] | the prompt texts and their hashes | see hidden fields |
+//! | [`embed`] | text to chunks to unit vectors | know about personas or tasks |
+//! | [`search`] | nearest vectors: exact scan and HNSW | see text |
+//! | [`agent`] | IBA-Agent and its rivals as stages over an [`run::Env`] | name a hidden type |
+//! | [`judge`] | verdicts for hidden requirements | see how an output was made |
+//! | [`score`] | means over requirements, instances, domains | |
+//! | [`run`] | one instance from task to verdicts; `trait Env` | touch the browser |
+//! | [`results`] | result files: Inspect `EvalLog` version 2 | need the network |
+//! | [`chart`] | geometry of figures: numbers in, points out | know a document |
+//! | [`worker`] | messages between page and engine worker; the engine | |
+//! | [`route`], [`settings`] | views and their addresses; the visitor's choices | hold a key |
+//! | `browser`, `ui` | the thin edge: fetch, storage, files, workers; the pages | decide |
+//! | `lab` | the native tool's commands | exist on `wasm32` |
+//!
+//! Invariants: what an agent may see ([`bench::visible`]) and what only a judge may see
+//! ([`bench::hidden`]) are different types, and `agent` never imports the second. A key leaves
+//! only through a provider's `encode`. Pure modules do no I/O and so have no I/O errors.
+
+pub mod agent;
+pub mod bench;
+pub mod chart;
+pub mod embed;
+pub mod judge;
+pub mod llm;
+pub mod prompts;
+pub mod results;
+pub mod route;
+pub mod run;
+pub mod score;
+pub mod search;
+pub mod settings;
+pub mod worker;
+
+#[cfg(target_arch = "wasm32")]
+pub mod browser;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod lab;
+#[cfg(target_arch = "wasm32")]
+pub mod ui;

@@ -1,0 +1,58 @@
+//! One instance from task to verdicts, and what a run needs from the outside.
+
+pub mod record;
+
+use crate::agent::trace::{CallRecord, PromptRef, StageRecord};
+use crate::bench::hidden::Check;
+use crate::embed::Hit;
+use crate::llm::Chat;
+use crate::worker::protocol::CheckOutcome;
+use serde_json::Value;
+
+/// Everything the pure pipeline asks of its surroundings; the browser implements it over the
+/// engine worker and the visitor's endpoint, tests over fakes. No way out but this.
+#[allow(async_fn_in_trait)] // single-threaded on purpose: nothing here has to be Send
+pub trait Env {
+    /// Passages of the open history nearest to each query, best first.
+    async fn search(&self, queries: &[String], top_k: u32) -> Result<Vec<Vec<Hit>>, StepError>;
+    /// Unit vectors of texts that are no passages.
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, StepError>;
+    /// Programmatic checks on one output.
+    async fn check(&self, output: &Value, checks: &[Check]) -> Result<Vec<CheckOutcome>, StepError>;
+    /// One model call. An identical call that was already answered in this run comes from the
+    /// journal and is not paid again.
+    async fn chat(&self, role: CallRole, chat: Chat, prompt: PromptRef) -> Result<CallRecord, StepError>;
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> f64;
+    /// A stage begins or ends, or text streams in: for the page to show.
+    fn emit(&self, event: RunEvent);
+}
+
+/// Whose call it is; priced and shown apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CallRole {
+    Agent,
+    Grader,
+}
+
+/// What the page can show while a run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEvent {
+    StageStarted { stage: crate::agent::trace::StageId },
+    StageDone { record: Box<StageRecord> },
+    /// More text of the current model call.
+    Delta { text: String },
+    JudgeStarted,
+}
+
+/// Why a step did not finish.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    #[error("cancelled")]
+    Cancelled,
+    /// A sentence: what was tried, on what, why, what to do next.
+    #[error("{0}")]
+    Engine(String),
+    #[error("{0}")]
+    Model(String),
+}

@@ -1,0 +1,1 @@
+//! Means over requirements, instances and domains (paper, evaluation; `method.json`).

@@ -1,0 +1,1 @@
+//! Nearest vectors: an exact scan, which is the oracle, and HNSW. Sees vectors, never text.

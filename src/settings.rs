@@ -1,0 +1,1 @@
+//! The visitor's choices. Keys are held apart and never serialised.

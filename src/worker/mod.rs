@@ -1,0 +1,3 @@
+//! The engine worker: messages between page and worker, and the engine that answers them.
+
+pub mod protocol;

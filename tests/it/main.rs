@@ -1,0 +1,1 @@
+//! Native integration tests, one module an area.
