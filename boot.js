@@ -1,0 +1,56 @@
+// Starts the page. A classic script in the head, so that a chosen theme is there before the first
+// paint; a file of its own, so that the policy can forbid inline scripts.
+(() => {
+  const { js, wasm } = document.currentScript.dataset;
+  const root = document.documentElement;
+  const RELOADED = "iba-lab.reloaded";
+
+  try {
+    const look = JSON.parse(localStorage.getItem("iba-lab.settings") ?? "{}");
+    if (look.theme === "light" || look.theme === "dark") root.dataset.theme = look.theme;
+    if (look.large_type) root.dataset.type = "large";
+  } catch {
+    // Unreadable settings: the program itself falls back to its defaults.
+  }
+
+  // After a new release, a cached half of the program does not fit the other half: one reload
+  // past the cache, never two.
+  const reloadOnce = async () => {
+    if (sessionStorage.getItem(RELOADED)) return false;
+    sessionStorage.setItem(RELOADED, "1");
+    const fresh = [location.href.split("#")[0], js, wasm, document.baseURI];
+    await Promise.allSettled(fresh.map((url) => fetch(url, { cache: "reload" })));
+    location.reload();
+    return true;
+  };
+
+  const fail = async (error) => {
+    const text = String(error);
+    const stale = /LinkError|import object|Failed to fetch dynamically|module script|404/.test(text);
+    if (stale && (await reloadOnce())) return;
+    const box = document.getElementById("crashed");
+    document.getElementById("skeleton")?.remove();
+    document.getElementById("crashed-text").textContent = `The program could not be started (${text}).`;
+    box.hidden = false;
+  };
+
+  const ready = new Promise((done) => {
+    if (document.readyState !== "loading") done();
+    else document.addEventListener("DOMContentLoaded", done, { once: true });
+  });
+
+  const start = async () => {
+    if (typeof WebAssembly !== "object") {
+      throw new Error("this browser has no WebAssembly; any browser since 2023 has");
+    }
+    const program = await import(new URL(js, document.baseURI));
+    await ready;
+    await program.default({ module_or_path: new URL(wasm, document.baseURI) });
+    sessionStorage.removeItem(RELOADED);
+  };
+
+  start().catch(async (error) => {
+    await ready;
+    await fail(error);
+  });
+})();
