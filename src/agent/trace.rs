@@ -79,14 +79,34 @@ pub struct PromptRef {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StageOutcome {
-    Queries { queries: Vec<Query> },
-    Retrieved { lists: Vec<QueryHits> },
-    Filtered { kept: Vec<Passage>, dropped: Vec<Dropped> },
-    Ranked { scored: Vec<ScoredPassage>, kept: Vec<PassageId>, dropped: Vec<Dropped> },
-    Compacted { items: Vec<CompactItem>, dropped: Vec<Dropped> },
-    Preferences { items: Vec<ExtractedPreference> },
-    Plan { plan: AlignmentPlan },
-    Output { output: Output },
+    Queries {
+        queries: Vec<Query>,
+    },
+    Retrieved {
+        lists: Vec<QueryHits>,
+    },
+    Filtered {
+        kept: Vec<Passage>,
+        dropped: Vec<Dropped>,
+    },
+    Ranked {
+        scored: Vec<ScoredPassage>,
+        kept: Vec<PassageId>,
+        dropped: Vec<Dropped>,
+    },
+    Compacted {
+        items: Vec<CompactItem>,
+        dropped: Vec<Dropped>,
+    },
+    Preferences {
+        items: Vec<ExtractedPreference>,
+    },
+    Plan {
+        plan: AlignmentPlan,
+    },
+    Output {
+        output: Output,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,9 +174,14 @@ pub struct PlanItem {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Output {
-    GenerateText { text: String },
+    GenerateText {
+        text: String,
+    },
     /// Slots as filled, and a sentence that describes the action.
-    CallApi { slots: Map<String, Value>, description: String },
+    CallApi {
+        slots: Map<String, Value>,
+        description: String,
+    },
 }
 
 impl Output {

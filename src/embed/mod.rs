@@ -1,4 +1,20 @@
 //! Text to chunks to unit vectors. Knows nothing of personas or tasks.
+//!
+//! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds, [`vectors`]
+//! is the file that keeps the result, [`bulk`] fills such files natively.
+
+#[cfg(not(target_arch = "wasm32"))]
+pub mod bulk;
+pub mod chunk;
+pub mod model;
+pub mod tokens;
+pub mod vectors;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use bulk::embed_sessions;
+pub use chunk::{chunk_sessions, passages};
+pub use model::{Embedder, Embedding};
+pub use vectors::VectorFile;
 
 use crate::bench::ids::SessionId;
 use serde::{Deserialize, Serialize};
@@ -14,7 +30,10 @@ pub struct Chunking {
 
 impl Default for Chunking {
     fn default() -> Self {
-        Self { tokens: 256, overlap: 50 }
+        Self {
+            tokens: 256,
+            overlap: 50,
+        }
     }
 }
 
@@ -48,4 +67,47 @@ pub struct PassageId(pub String);
 pub struct Hit {
     pub passage: Passage,
     pub score: f32,
+}
+
+/// What can go wrong between text and vector.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EmbedError {
+    #[error("the tokenizer could not be read: {why}")]
+    Tokenizer { why: String },
+    #[error("the text could not be tokenized: {why}")]
+    Tokenize { why: String },
+    #[error("the ONNX file could not be read as an embedding model: {why}")]
+    Model { why: String },
+    #[error("the model failed on a text of {tokens} tokens: {why}")]
+    Run { tokens: usize, why: String },
+    #[error("chunks of {tokens} tokens with an overlap of {overlap} never advance")]
+    Chunking { tokens: u32, overlap: u32 },
+    #[error("the vector file cannot be used: {why}")]
+    Vectors { why: String },
+    #[error(
+        "chunk {chunk} of the vector file marks bytes {start} to {end} of session number {session}, which this history does not have"
+    )]
+    Span {
+        chunk: usize,
+        session: u32,
+        start: u32,
+        end: u32,
+    },
+}
+
+impl EmbedError {
+    /// The next step, where there is one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Tokenizer { .. } => Some("use the tokenizer.json that came with the model"),
+            Self::Model { .. } => Some(
+                "use an ONNX file with inputs input_ids and attention_mask and the output sentence_embedding",
+            ),
+            Self::Chunking { .. } => Some("choose an overlap smaller than the chunk"),
+            Self::Vectors { .. } | Self::Span { .. } => Some(
+                "load the vectors that belong to this dataset, or let the engine embed the history",
+            ),
+            Self::Tokenize { .. } | Self::Run { .. } => None,
+        }
+    }
 }

@@ -33,8 +33,12 @@ pub enum JsonMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    System { text: String },
-    User { text: String },
+    System {
+        text: String,
+    },
+    User {
+        text: String,
+    },
     Assistant {
         text: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +46,11 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
     },
-    Tool { call_id: String, name: String, text: String },
+    Tool {
+        call_id: String,
+        name: String,
+        text: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -18,10 +18,16 @@ pub trait Env {
     /// Unit vectors of texts that are no passages.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, StepError>;
     /// Programmatic checks on one output.
-    async fn check(&self, output: &Value, checks: &[Check]) -> Result<Vec<CheckOutcome>, StepError>;
+    async fn check(&self, output: &Value, checks: &[Check])
+    -> Result<Vec<CheckOutcome>, StepError>;
     /// One model call. An identical call that was already answered in this run comes from the
     /// journal and is not paid again.
-    async fn chat(&self, role: CallRole, chat: Chat, prompt: PromptRef) -> Result<CallRecord, StepError>;
+    async fn chat(
+        &self,
+        role: CallRole,
+        chat: Chat,
+        prompt: PromptRef,
+    ) -> Result<CallRecord, StepError>;
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> f64;
     /// A stage begins or ends, or text streams in: for the page to show.
@@ -38,10 +44,16 @@ pub enum CallRole {
 /// What the page can show while a run goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    StageStarted { stage: crate::agent::trace::StageId },
-    StageDone { record: Box<StageRecord> },
+    StageStarted {
+        stage: crate::agent::trace::StageId,
+    },
+    StageDone {
+        record: Box<StageRecord>,
+    },
     /// More text of the current model call.
-    Delta { text: String },
+    Delta {
+        text: String,
+    },
     JudgeStarted,
 }
 

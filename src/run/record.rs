@@ -129,5 +129,7 @@ pub enum RunStatus {
     Done,
     Cancelled,
     /// Ended by an error; the stages so far are kept.
-    Failed { message: String },
+    Failed {
+        message: String,
+    },
 }

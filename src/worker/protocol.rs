@@ -1,5 +1,27 @@
 //! Messages between the page and the engine worker. They travel as JSON text beside an optional
 //! list of transferred byte buffers; both sides compare [`PROTOCOL`] before anything else.
+//!
+//! On the wire, in both directions, a message is the object `{ json: string, buffers: ArrayBuffer[] }`
+//! handed to `postMessage(message, message.buffers)`. A plain page talks to the worker like this:
+//!
+//! ```js
+//! const worker = new Worker("worker_loader.js", { type: "module" });   // trunk's loader shim
+//! worker.onmessage = ({ data }) => console.log(JSON.parse(data.json), data.buffers);
+//! const send = (id, request, buffers = []) =>
+//!   worker.postMessage({ json: JSON.stringify({ id, request }), buffers }, buffers);
+//! // first comes, unasked: { id: 0, event: { type: "done", answer: { type: "ready", protocol: 1, build: "…" } } }
+//! send(1, { type: "hello", protocol: 1 });
+//! send(2, { type: "load_model", name: "all-minilm-l6-v2", max_tokens: 256 }, [onnx, tokenizerJson]);
+//! send(3, { type: "open_history", key: "p1", chunking: { tokens: 256, overlap: 50 }, shipped_vectors: false,
+//!           sessions: [{ id: "s0001", date: "2025-03-02T19:04:00", turns: [{ role: "user", text: "…" }] }] });
+//! send(4, { type: "search", key: "p1", queries: ["dinner"], top_k: 3, method: "exact" });
+//! send(5, { type: "cancel", target: 3 });
+//! ```
+//!
+//! Requests may be sent without waiting: the worker queues them. Each gets any number of
+//! [`Event::Progress`] and then exactly one [`Event::Done`] or [`Event::Failed`] with its id.
+//! Messages sent before the unasked `ready` are lost. After [`Event::Crashed`] (id 0) or an
+//! `error` event on the worker nothing more comes: terminate it, start another, load and open again.
 
 use crate::bench::hidden::Check;
 use crate::bench::visible::Session;
@@ -23,7 +45,7 @@ pub struct ToWorker {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Request {
-    /// First message. Answer: [`Answer::Ready`].
+    /// First message. Answer: [`Answer::Ready`], or a failure when the versions differ.
     Hello { protocol: u32 },
     /// Transferred buffers: the ONNX file, then `tokenizer.json`. Answer: [`Answer::ModelLoaded`].
     LoadModel {
@@ -33,16 +55,30 @@ pub enum Request {
     },
     /// Makes a history searchable under `key`. Transferred buffer, when the dataset ships vectors
     /// of the loaded model: the vector file of [`crate::embed::vectors`]; without it the worker
-    /// chunks and embeds, with progress. Answer: [`Answer::HistoryOpen`].
-    OpenHistory { key: String, sessions: Vec<Session>, chunking: Chunking, shipped_vectors: bool },
+    /// chunks and embeds, with progress. Answer: [`Answer::HistoryOpen`]; when the worker embedded,
+    /// the vector file it made comes along as transferred buffer, to be kept for the next visit.
+    OpenHistory {
+        key: String,
+        sessions: Vec<Session>,
+        chunking: Chunking,
+        shipped_vectors: bool,
+    },
+    /// Frees a history. Answer: [`Answer::Closed`], also when it was not open.
+    CloseHistory { key: String },
     /// Answer: [`Answer::Hits`], one list a query, best first.
-    Search { key: String, queries: Vec<String>, top_k: u32, method: SearchMethod },
+    Search {
+        key: String,
+        queries: Vec<String>,
+        top_k: u32,
+        method: SearchMethod,
+    },
     /// Answer: [`Answer::Vectors`]. For texts that are no passage: slot options, preferences.
     Embed { texts: Vec<String> },
     /// Runs programmatic checks on one output (text, or an object slot -> value).
     /// Answer: [`Answer::Checked`].
     Check { output: Value, checks: Vec<Check> },
     /// Stops the request `target` between two passages; its answer is [`Failure::Cancelled`].
+    /// Answer to the cancel itself: [`Answer::Cancelled`], also when the target was already done.
     Cancel { target: RequestId },
 }
 
@@ -67,22 +103,54 @@ pub struct FromWorker {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// `done` of `total` passages embedded or bytes read.
-    Progress { what: String, done: u64, total: u64 },
-    Done { answer: Answer },
-    Failed { failure: Failure },
+    Progress {
+        what: String,
+        done: u64,
+        total: u64,
+    },
+    Done {
+        answer: Answer,
+    },
+    Failed {
+        failure: Failure,
+    },
+    /// The worker panicked, whatever it was doing; id is 0. It answers nothing any more.
+    Crashed {
+        message: String,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Answer {
-    Ready { protocol: u32, build: String },
-    ModelLoaded { dim: u32, sha256: String, millis: f64 },
-    HistoryOpen { chunks: u32, embedded: u32, millis: f64 },
-    Hits { hits: Vec<Vec<Hit>>, millis: f64 },
-    Vectors { vectors: Vec<Vec<f32>>, millis: f64 },
+    Ready {
+        protocol: u32,
+        build: String,
+    },
+    ModelLoaded {
+        dim: u32,
+        sha256: String,
+        millis: f64,
+    },
+    HistoryOpen {
+        chunks: u32,
+        embedded: u32,
+        millis: f64,
+    },
+    Hits {
+        hits: Vec<Vec<Hit>>,
+        millis: f64,
+    },
+    Vectors {
+        vectors: Vec<Vec<f32>>,
+        millis: f64,
+    },
     /// One for each check: passed or not, and why, in a sentence.
-    Checked { outcomes: Vec<CheckOutcome> },
+    Checked {
+        outcomes: Vec<CheckOutcome>,
+    },
     Cancelled,
+    Closed,
 }
 
 /// Result of one programmatic check. `passed` is `None` when the check could not be run.
