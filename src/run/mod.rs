@@ -1,5 +1,6 @@
 //! One instance from task to verdicts, and what a run needs from the outside.
 
+pub mod focus;
 pub mod record;
 
 use crate::agent::trace::{CallRecord, PromptRef, StageRecord};

@@ -1,0 +1,108 @@
+//! What the instance view is given, and what it asks of its owner. The owner (the application's
+//! state) runs, stores and navigates; this view only shows and asks.
+
+use crate::agent::trace::{StageId, StageRecord, System};
+use crate::bench::hidden::{HiddenInstance, Persona};
+use crate::bench::taxonomy::Domain;
+use crate::bench::visible::{History, Instance};
+use crate::run::focus::Focus;
+use crate::run::record::{RunRecord, RunStatus};
+use leptos::prelude::{Callback, Signal};
+use std::sync::Arc;
+
+/// Everything [`super::InstancePage`] shows. One set for one instance: mount the page anew when
+/// the instance changes.
+#[derive(Clone)]
+pub struct InstanceProps {
+    pub instance: Arc<Instance>,
+    pub domain: Domain,
+    pub history: Arc<History>,
+    /// Shown only when `revealed` is set or a run is finished.
+    pub hidden: Arc<HiddenInstance>,
+    /// Who the user is; hidden like the above. `None` where the data set does not say.
+    pub persona: Option<Arc<Persona>>,
+    /// The visitor asked to see the hidden half.
+    pub revealed: Signal<bool>,
+    pub run: RunView,
+    /// What can be run, in the order of the menu.
+    pub systems: Vec<System>,
+    /// The system chosen; part of the address.
+    pub system: Signal<System>,
+    /// Model that will do the work, as [`crate::run::record::ModelRef::label`] names it.
+    pub model: Signal<String>,
+    /// Why a run cannot start now, in a sentence with the next step; `None` when it can.
+    pub blocked: Signal<Option<String>>,
+    /// Part of the address.
+    pub focus: Signal<Focus>,
+    /// Addresses of the neighbours in the list the visitor came from.
+    pub neighbours: Neighbours,
+    pub on: Actions,
+}
+
+/// The run of the chosen system on this instance, as it goes. All fields are empty before the
+/// first run.
+#[derive(Clone, Copy)]
+pub struct RunView {
+    /// `None` before the first run.
+    pub status: Signal<Option<RunStatus>>,
+    /// Finished stages so far, in order.
+    pub stages: Signal<Vec<StageRecord>>,
+    /// The stage that is running.
+    pub current: Signal<Option<StageId>>,
+    /// The stages are through and the judge is at work.
+    pub judging: Signal<bool>,
+    /// Text of the current model call so far.
+    pub stream: Signal<String>,
+    /// Work inside the current stage or before the first one, for example loading the model.
+    pub progress: Signal<Option<Progress>>,
+    /// The record, once there is one; live fields above win while the status is running.
+    pub record: Signal<Option<Arc<RunRecord>>>,
+    /// Milliseconds since the Unix epoch.
+    pub started_ms: Signal<Option<f64>>,
+    /// An interrupted run of this system and instance lies in the journal.
+    pub resumable: Signal<bool>,
+}
+
+/// `done` of `total` bytes or passages; `total` 0 when it is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// For example `loading the embedding model`.
+    pub what: String,
+    pub done: u64,
+    pub total: u64,
+}
+
+/// Addresses (`#/…`) of the previous and the next instance, and of the list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Neighbours {
+    pub list: String,
+    pub previous: Option<String>,
+    pub next: Option<String>,
+    /// For example `12 of 110`.
+    pub position: Option<String>,
+}
+
+/// Forms a result can be saved in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExportFormat {
+    /// Inspect `EvalLog` as JSON.
+    Json,
+    /// The same, gzip'd.
+    JsonGz,
+}
+
+/// What the view asks of its owner.
+#[derive(Clone, Copy)]
+pub struct Actions {
+    pub run: Callback<System>,
+    pub cancel: Callback<()>,
+    pub resume: Callback<()>,
+    pub export: Callback<ExportFormat>,
+    /// The visitor confirmed that the hidden half may be shown.
+    pub reveal: Callback<()>,
+    pub choose_system: Callback<System>,
+    /// Put this focus into the address (replacing the entry, not adding one).
+    pub focus: Callback<Focus>,
+    /// Open another view's address.
+    pub go: Callback<String>,
+}

@@ -1,0 +1,3 @@
+//! One module a view.
+
+pub mod instance;
