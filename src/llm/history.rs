@@ -1,0 +1,1 @@
+//! Keeps a history in a shape that every provider accepts.

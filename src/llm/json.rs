@@ -1,0 +1,1 @@
+//! Finding and reading JSON in what a model wrote.

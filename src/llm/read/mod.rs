@@ -1,0 +1,183 @@
+//! Typed readers of what a model wrote. Tolerant of form, strict about values: nothing is
+//! invented, shifted or clamped, and what is missing stays missing.
+//!
+//! Each reader documents the shape a prompt should ask for and takes the usual variations of it.
+
+use super::Finish;
+use crate::bench::taxonomy::ApiTemplate;
+use serde_json::{Map, Value};
+
+/// What was read, and what was odd about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Read<T> {
+    pub value: T,
+    /// The answer was cut; the value holds what came before the cut.
+    pub truncated: bool,
+    /// Sentences for the stage's notes.
+    pub problems: Vec<String>,
+}
+
+/// Why nothing could be read. Always leads to "unscored" or a repeat, never to a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    #[error("the model answered with nothing")]
+    Empty,
+    #[error("the model reasoned but gave no answer")]
+    ReasoningOnly,
+    #[error("the model declined: {excerpt}")]
+    Refused { excerpt: String },
+    #[error("the answer was cut off at the output limit before it held {wanted}")]
+    Cut { wanted: &'static str },
+    #[error("no {wanted} could be read from the answer: {excerpt}")]
+    Unreadable {
+        wanted: &'static str,
+        excerpt: String,
+    },
+}
+
+/// A 0-10 score as read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReadScore {
+    Score(f64),
+    /// Not in the answer.
+    Missing,
+    /// In the answer but no score of 0 to 10; as the model wrote it.
+    Invalid(String),
+}
+
+/// Salience of one passage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SalienceItem {
+    pub id: String,
+    pub score: ReadScore,
+    /// Signals named, in lower case, for example `complaint`.
+    pub signals: Vec<String>,
+}
+
+/// A search query and the facet it was given for, where the answer says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FacetQuery {
+    pub facet: Option<String>,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactText {
+    pub id: String,
+    /// `None` when the answer left the passage out.
+    pub text: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreferenceItem {
+    pub text: String,
+    /// `asked`, `corrected`, `rejected`, `repeated` or `updated`, where it could be told.
+    pub kind: Option<String>,
+    /// Ids out of those offered.
+    pub passages: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanEntry {
+    /// `style`, `structure`, `constraint` or `priority`, else as the model wrote it.
+    pub aspect: String,
+    pub text: String,
+    pub slot: Option<String>,
+}
+
+/// A filled API template.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Slots {
+    /// In the template's order; a slot the answer left out is absent, `null` stays `null`.
+    pub slots: Map<String, Value>,
+    /// The sentence about the action, where one was given.
+    pub description: Option<String>,
+}
+
+/// A binary verdict as read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadVerdict {
+    Met,
+    NotMet,
+    /// Not in the answer.
+    Missing,
+    /// In the answer but neither yes nor no; as the model wrote it.
+    Invalid(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerdictItem {
+    pub id: String,
+    pub verdict: ReadVerdict,
+    pub rationale: String,
+    pub quote: Option<String>,
+}
+
+/// Search queries, at most `max`. Shape: `{"queries": ["…"]}`.
+pub fn queries(text: &str, finish: &Finish, max: usize) -> Result<Read<Vec<String>>, ReadError> {
+    todo!()
+}
+
+/// Search queries by facet, at most `max`. Shape: `{"style": "…", "habit": "…"}` or
+/// `{"queries": [{"facet": "style", "query": "…"}]}`; plain lists come without facets.
+pub fn facet_queries(
+    text: &str,
+    finish: &Finish,
+    facets: &[&str],
+    max: usize,
+) -> Result<Read<Vec<FacetQuery>>, ReadError> {
+    todo!()
+}
+
+/// One item for each of `ids`, in their order.
+/// Shape: `{"scores": [{"id": "p1", "score": 7, "signals": ["complaint"]}]}`.
+pub fn salience(
+    text: &str,
+    finish: &Finish,
+    ids: &[String],
+) -> Result<Read<Vec<SalienceItem>>, ReadError> {
+    todo!()
+}
+
+/// One item for each of `ids`, in their order. Shape: `{"items": [{"id": "p1", "text": "…"}]}`.
+pub fn compact(
+    text: &str,
+    finish: &Finish,
+    ids: &[String],
+) -> Result<Read<Vec<CompactText>>, ReadError> {
+    todo!()
+}
+
+/// Preferences found; an empty list is an answer. Shape:
+/// `{"preferences": [{"text": "…", "kind": "corrected", "passages": ["p1"]}]}`.
+pub fn preferences(
+    text: &str,
+    finish: &Finish,
+    ids: &[String],
+) -> Result<Read<Vec<PreferenceItem>>, ReadError> {
+    todo!()
+}
+
+/// The alignment plan. Shape: `{"plan": [{"aspect": "style", "text": "…", "slot": "…"}]}`.
+pub fn plan(text: &str, finish: &Finish) -> Result<Read<Vec<PlanEntry>>, ReadError> {
+    todo!()
+}
+
+/// Slots of a template. Shape: `{"slots": {"name": value}, "description": "…"}`.
+pub fn slots(
+    text: &str,
+    finish: &Finish,
+    template: &ApiTemplate,
+) -> Result<Read<Slots>, ReadError> {
+    todo!()
+}
+
+/// One item for each of `ids`, in their order. Shape:
+/// `{"verdicts": [{"id": "r1", "rationale": "…", "quote": "…", "verdict": 1}]}`.
+pub fn verdicts(
+    text: &str,
+    finish: &Finish,
+    ids: &[String],
+) -> Result<Read<Vec<VerdictItem>>, ReadError> {
+    todo!()
+}

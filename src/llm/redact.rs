@@ -1,0 +1,244 @@
+//! Takes keys out of texts before anybody sees or stores them.
+//!
+//! Works without a pattern engine: the page carries this code, and the rules are few.
+
+use super::ApiKey;
+
+/// Shown in place of what was taken out.
+const MARK: &str = "[key]";
+
+/// Query parameters and JSON or header names whose values are secrets.
+const SECRET_NAMES: [&str; 9] = [
+    "key",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_token",
+    "x-api-key",
+    "x-goog-api-key",
+    "authorization",
+    "proxy-authorization",
+];
+
+/// Beginnings of keys as the large providers make them, and the shortest length that counts.
+const KEY_SHAPES: [(&str, usize); 8] = [
+    ("sk-", 16),
+    ("sk_", 16),
+    ("gsk_", 16),
+    ("AIza", 20),
+    ("hf_", 16),
+    ("nvapi-", 16),
+    ("xai-", 16),
+    ("pplx-", 16),
+];
+
+/// Replaces every configured key, the values of `key=` queries and of authorisation headers, and
+/// what has the shape of a well-known kind of key.
+pub fn scrub(text: &str, keys: &[&ApiKey]) -> String {
+    let mut out = text.to_owned();
+    for key in keys {
+        out = without_key(out, key.expose());
+    }
+    shapes(&named(&bearer(&out)))
+}
+
+/// Whether the text holds a configured key, plain or percent-encoded: the check before an export.
+pub fn holds_key(text: &str, keys: &[&ApiKey]) -> bool {
+    let held = |key: &&ApiKey| {
+        text.contains(key.expose()) || text.contains(&percent_encoded(key.expose()))
+    };
+    keys.iter().any(held)
+}
+
+fn without_key(text: String, key: &str) -> String {
+    let text = text.replace(key, MARK);
+    let encoded = percent_encoded(key);
+    if encoded == key {
+        text
+    } else {
+        text.replace(&encoded, MARK)
+    }
+}
+
+fn percent_encoded(key: &str) -> String {
+    let mut out = String::with_capacity(key.len());
+    for byte in key.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// `Bearer x` and `Basic x` wherever they stand.
+fn bearer(text: &str) -> String {
+    let mut out = text.to_owned();
+    for scheme in ["bearer ", "basic "] {
+        out = replace_after(&out, scheme, |value| {
+            value.len() >= 6 && value != MARK && value.bytes().any(|b| !b.is_ascii_alphabetic())
+        });
+    }
+    out
+}
+
+/// `name=value`, `name: value` and `"name": "value"` of secret names.
+fn named(text: &str) -> String {
+    let mut out = text.to_owned();
+    for name in SECRET_NAMES {
+        for joint in ["=", ": ", ":", "\": \"", "\":\"", "\\\":\\\"", "\\\": \\\""] {
+            // A bare "key: value" is prose more often than a secret.
+            if name == "key" && joint != "=" {
+                continue;
+            }
+            let lead = format!("{name}{joint}");
+            out = replace_after(&out, &lead, |value| value != MARK && !value.is_empty());
+        }
+    }
+    out
+}
+
+/// Replaces the secret that follows each `lead` (any case) when `wanted` says so.
+fn replace_after(text: &str, lead: &str, wanted: impl Fn(&str) -> bool) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    while let Some(found) = lower[done..].find(lead) {
+        let at = done + found;
+        let start = at + lead.len();
+        let value = secret_at(&text[start..]);
+        out.push_str(&text[done..start]);
+        if begins_a_word(text, at) && wanted(value) && !is_scheme(value) {
+            out.push_str(MARK);
+        } else {
+            out.push_str(value);
+        }
+        done = start + value.len();
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// `Authorization: Bearer x`: the value is after the scheme, which `bearer` looks at.
+fn is_scheme(value: &str) -> bool {
+    value.eq_ignore_ascii_case("bearer") || value.eq_ignore_ascii_case("basic")
+}
+
+/// So that `monkey=` is not `key=`.
+fn begins_a_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back();
+    !before.is_some_and(|c| c.is_alphanumeric())
+}
+
+fn secret_at(text: &str) -> &str {
+    let ends = |c: char| c.is_whitespace() || "\"'`&,;<>(){}\\#".contains(c) || !c.is_ascii();
+    let end = text.find(ends).unwrap_or(text.len());
+    text[..end].trim_end_matches(['.', ':', '!', '?'])
+}
+
+/// What looks like a key of a well-known kind, for example in "Incorrect API key provided: sk-…".
+fn shapes(text: &str) -> String {
+    let mut out = text.to_owned();
+    for (shape, shortest) in KEY_SHAPES {
+        let lead = shape.to_ascii_lowercase();
+        let mut clean = String::with_capacity(out.len());
+        let mut rest = out.as_str();
+        while let Some(at) = rest.to_ascii_lowercase().find(&lead) {
+            let value = secret_at(&rest[at..]);
+            clean.push_str(&rest[..at]);
+            let word = begins_a_word(rest, at);
+            let long = value.len() >= shortest;
+            clean.push_str(if word && long { MARK } else { value });
+            let taken = value.len().max(lead.len());
+            if value.len() < taken {
+                clean.push_str(&rest[at + value.len()..at + taken]);
+            }
+            rest = &rest[at + taken..];
+        }
+        clean.push_str(rest);
+        out = clean;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let key = ApiKey::new("my/own+KEY-42").expect("a key");
+        assert_eq!(scrub(text, &[&key]), expected);
+    }
+
+    #[test]
+    fn configured_keys_go_in_any_encoding() {
+        check("sent my/own+KEY-42.", "sent [key].");
+        check(
+            "https://h/?q=my%2Fown%2BKEY-42&x=1",
+            "https://h/?q=[key]&x=1",
+        );
+    }
+
+    #[test]
+    fn queries_and_headers_go_without_being_configured() {
+        check(
+            "https://h/v1beta/models/g:generateContent?key=AIzaFAKE failed",
+            "https://h/v1beta/models/g:generateContent?key=[key] failed",
+        );
+        check("?alt=sse&key=abc&b=2", "?alt=sse&key=[key]&b=2");
+        check(
+            "Authorization: Bearer abc-123 sent",
+            "Authorization: Bearer [key] sent",
+        );
+        check("authorization: abc123", "authorization: [key]");
+        check(
+            "{\"Authorization\":\"Bearer x.y.z-9\"}",
+            "{\"Authorization\":\"Bearer [key]\"}",
+        );
+        check("{\"x-api-key\": \"abc\"}", "{\"x-api-key\": \"[key]\"}");
+        check("x-goog-api-key: abc", "x-goog-api-key: [key]");
+        check("Api_Key=abc", "Api_Key=[key]");
+    }
+
+    #[test]
+    fn shapes_of_well_known_keys_go() {
+        check(
+            "Incorrect API key provided: sk-proj-abcdefghijklmnop. See",
+            "Incorrect API key provided: [key]. See",
+        );
+        check("AIzaSyA1234567890abcdefghij", "[key]");
+    }
+
+    #[test]
+    fn prose_stays() {
+        for text in [
+            "the bearer token is missing",
+            "monkey=banana",
+            "the key: be brief",
+            "risk-averse",
+            "sk-",
+            "密钥 key=",
+            "Bearer 密钥",
+            "",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn scrubbing_twice_changes_nothing() {
+        let once = scrub(
+            "?key=abc Authorization: Bearer sk-abcdefghijklmnopqrst",
+            &[],
+        );
+        assert_eq!(scrub(&once, &[]), once);
+    }
+
+    #[test]
+    fn a_key_is_found_before_an_export() {
+        let key = ApiKey::new("my/own+KEY-42").expect("a key");
+        assert!(holds_key("…my%2Fown%2BKEY-42…", &[&key]));
+        assert!(!holds_key("my/own", &[&key]));
+    }
+}

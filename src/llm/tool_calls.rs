@@ -1,0 +1,1 @@
+//! Tool calls put together from their fragments.

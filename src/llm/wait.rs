@@ -1,0 +1,1 @@
+//! How long a server asks to wait.
