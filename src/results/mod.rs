@@ -1,1 +1,11 @@
-//! Result files: Inspect `EvalLog` version 2, written and read. Needs no network.
+//! Result files and the numbers read off them. The format is Inspect's `EvalLog`, version 2; what
+//! only we know lies under `metadata`. Needs no network and holds no key: no type here has one.
+
+pub mod csv;
+pub mod error;
+pub mod file;
+pub mod inspect;
+pub mod table;
+
+pub use error::ResultsError;
+pub use file::{LoadedResult, Notice, ResultFile, SampleRow};

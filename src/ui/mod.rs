@@ -1,1 +1,4 @@
 //! The pages.
+
+pub mod charts;
+pub mod pages;

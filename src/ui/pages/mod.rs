@@ -1,3 +1,4 @@
 //! One module a view.
 
 pub mod instance;
+pub mod results;

@@ -1,0 +1,1 @@
+//! Colours, dashes and markers that tell series apart, with and without colour.

@@ -1,0 +1,1 @@
+//! A radar: axes from a centre, one polygon for each series.

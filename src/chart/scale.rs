@@ -1,0 +1,1 @@
+//! Linear scales and round ticks.

@@ -1,0 +1,1 @@
+//! Tables as CSV that spreadsheets open without running it.
