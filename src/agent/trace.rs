@@ -107,6 +107,10 @@ pub enum StageOutcome {
     Output {
         output: Output,
     },
+    /// The stage ended in an error; its calls and notes are kept.
+    Failed {
+        message: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

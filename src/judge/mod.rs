@@ -1,6 +1,12 @@
 //! Verdicts for hidden requirements: slots by reference, programmatic checks, an LLM judge.
 //! Sees the output and the hidden half, never how the output was made.
 
+pub mod checks;
+mod grade;
+mod pattern;
+
+pub use grade::{GraderConfig, judge_instance};
+
 use crate::agent::trace::{CallRecord, PromptRef};
 use crate::bench::ids::RequirementId;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,7 @@
 //! One instance from task to verdicts, and what a run needs from the outside.
 
+pub mod drive;
+pub mod fake;
 pub mod focus;
 pub mod record;
 

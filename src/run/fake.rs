@@ -1,0 +1,1 @@
+//! A scripted [`super::Env`] for tests, here and in `tests/it`.

@@ -1,1 +1,0 @@
-//! Means over requirements, instances and domains (paper, evaluation; `method.json`).
