@@ -3,3 +3,11 @@
 pub mod palette;
 pub mod radar;
 pub mod scale;
+pub mod svg;
+
+/// A place in a figure; x to the right, y down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub x: f64,
+    pub y: f64,
+}
