@@ -1,7 +1,16 @@
 //! Inspect's `EvalLog`, version 2: instance = sample, repeat = epoch, system = solver, judge =
 //! scorer, requirement = key of the score's value, stage = span.
 
+mod container;
+mod events;
+mod json;
+mod lenient;
 pub mod read;
+mod sample;
+mod scores;
+mod time;
+mod usage;
+mod wire;
 pub mod write;
 
 pub use read::read;

@@ -2,6 +2,7 @@
 
 use crate::results::LoadedResult;
 use crate::run::record::RunRecord;
+use crate::score::paper::PaperResults;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -14,9 +15,9 @@ pub fn ResultsPage(
     /// Files opened from disk or by address.
     #[prop(into)]
     opened: Signal<Vec<Arc<LoadedResult>>>,
-    /// The published rows, once `paper/results.json` is loaded. Becomes `score::paper::PaperResults` as soon as that has landed.
+    /// The published rows, once `paper/results.json` is loaded.
     #[prop(into)]
-    paper: Signal<Option<Arc<serde_json::Value>>>,
+    paper: Signal<Option<Arc<PaperResults>>>,
     /// Ids of the paper's rows that are overlaid; the owner keeps them in the address.
     overlay: RwSignal<Vec<String>>,
     /// Address of the instance view that shows a run.

@@ -1,0 +1,276 @@
+//! The trace of a run as Inspect events: a span for the system, one for each stage and judge.
+
+use super::scores;
+use super::time::iso;
+use super::usage;
+use super::wire::{
+    Choice, Event, EventBody, GenerateConfig, Message, ModelEvent, ModelOutput, ToolCall,
+};
+use crate::agent::trace::{CallRecord, StageRecord};
+use crate::llm::{self, Finish};
+use crate::run::record::RunRecord;
+use serde_json::{Map, Value, json};
+
+/// All events of a run in the order of time.
+pub fn of_record(record: &RunRecord) -> Vec<Event> {
+    let mut log = Events::new(record);
+    let system = log.begin("solver", &name_of(&record.system), record.started_ms);
+    for stage in &record.stages {
+        log.stage(stage);
+    }
+    let judged = log.last_ms;
+    log.end(system, judged);
+    if !record.judgements.is_empty() {
+        log.judges(judged);
+    }
+    log.events
+}
+
+/// The snake-case name under which a value is serialized.
+pub fn name_of(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+struct Events<'a> {
+    record: &'a RunRecord,
+    events: Vec<Event>,
+    /// Spans that are open, outermost first.
+    open: Vec<String>,
+    spans: usize,
+    last_ms: f64,
+}
+
+impl<'a> Events<'a> {
+    fn new(record: &'a RunRecord) -> Self {
+        let (events, open) = (Vec::new(), Vec::new());
+        Self {
+            record,
+            events,
+            open,
+            spans: 0,
+            last_ms: record.started_ms,
+        }
+    }
+
+    fn push(&mut self, ms: f64, body: EventBody) {
+        self.last_ms = self.last_ms.max(ms);
+        self.events.push(Event {
+            uuid: format!("{}-e{}", self.record.id, self.events.len()),
+            span_id: self.open.last().cloned(),
+            timestamp: iso(ms),
+            working_start: seconds(ms - self.record.started_ms),
+            body,
+        });
+    }
+
+    fn begin(&mut self, kind: &'static str, name: &str, ms: f64) -> String {
+        let id = format!("{}-s{}", self.record.id, self.spans);
+        self.spans += 1;
+        let parent_id = self.open.last().cloned();
+        // Inspect files the begin of a span under the span itself.
+        self.open.push(id.clone());
+        self.push(
+            ms,
+            EventBody::SpanBegin {
+                id: id.clone(),
+                parent_id,
+                kind,
+                name: name.to_owned(),
+            },
+        );
+        id
+    }
+
+    fn end(&mut self, id: String, ms: f64) {
+        self.push(ms, EventBody::SpanEnd { id });
+        self.open.pop();
+    }
+
+    fn stage(&mut self, stage: &StageRecord) {
+        let name = name_of(&stage.stage);
+        let span = self.begin("iba.stage", &name, stage.started_ms);
+        for call in &stage.calls {
+            self.call(call);
+        }
+        let done = stage.started_ms + stage.duration_ms;
+        let data = json!({ "outcome": stage.outcome, "notes": stage.notes });
+        self.push(
+            done,
+            EventBody::Info {
+                source: format!("iba.{name}"),
+                data,
+            },
+        );
+        self.end(span, done);
+    }
+
+    fn call(&mut self, call: &CallRecord) {
+        self.push(
+            call.started_ms,
+            EventBody::Model(Box::new(model_event(call))),
+        );
+        self.last_ms = self.last_ms.max(call.started_ms + call.duration_ms);
+    }
+
+    fn judges(&mut self, from: f64) {
+        let span = self.begin("scorers", "scorers", from);
+        for (name, judgement) in scores::named(&self.record.judgements) {
+            let scorer = self.begin("scorer", &name, self.last_ms);
+            for call in &judgement.calls {
+                self.call(call);
+            }
+            let score = scores::verdicts(self.record, judgement);
+            let target = self
+                .record
+                .requirements
+                .iter()
+                .map(|note| note.text.clone())
+                .collect();
+            let now = self.last_ms;
+            self.push(
+                now,
+                EventBody::Score {
+                    score,
+                    target,
+                    scorer: name,
+                },
+            );
+            self.end(scorer, now);
+        }
+        let now = self.last_ms;
+        self.end(span, now);
+    }
+}
+
+fn seconds(ms: f64) -> f64 {
+    (ms / 1000.0).max(0.0)
+}
+
+fn model_event(call: &CallRecord) -> ModelEvent {
+    ModelEvent {
+        model: call.request.model.clone(),
+        role: call.role.clone(),
+        input: call
+            .request
+            .messages
+            .iter()
+            .map(|m| message(m, &call.request.model))
+            .collect(),
+        tools: call.request.tools.iter().map(tool).collect(),
+        tool_choice: if call.request.tools.is_empty() {
+            "none"
+        } else {
+            "auto"
+        },
+        config: GenerateConfig {
+            max_tokens: call.request.max_tokens,
+            temperature: call.request.temperature,
+            seed: call.request.seed,
+        },
+        output: output(call),
+        retries: call.retries,
+        cache: call.from_journal.then_some("read"),
+        completed: iso(call.started_ms + call.duration_ms),
+        working_time: seconds(call.duration_ms),
+        metadata: json!({ "base_url": call.base_url, "prompt": call.prompt }),
+    }
+}
+
+fn tool(tool: &llm::Tool) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
+}
+
+fn output(call: &CallRecord) -> ModelOutput {
+    let reply = &call.reply;
+    let model = reply
+        .model
+        .clone()
+        .unwrap_or_else(|| call.request.model.clone());
+    let said = llm::Message::Assistant {
+        text: reply.text.clone(),
+        reasoning: reply.reasoning.clone(),
+        tool_calls: reply.tool_calls.clone(),
+    };
+    let choice = Choice {
+        message: message(&said, &model),
+        stop_reason: stop_reason(&reply.finish),
+    };
+    let warned = !reply.warnings.is_empty();
+    ModelOutput {
+        model,
+        choices: vec![choice],
+        completion: reply.text.clone(),
+        usage: reply.usage.as_ref().map(usage::convert),
+        time: Some(seconds(call.duration_ms)),
+        metadata: warned.then(|| json!({ "warnings": reply.warnings })),
+        response_id: reply.request_id.clone(),
+    }
+}
+
+fn stop_reason(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "stop",
+        Finish::Length => "max_tokens",
+        Finish::ToolCalls => "tool_calls",
+        Finish::ContentFilter => "content_filter",
+        Finish::Other(_) => "unknown",
+    }
+}
+
+/// A message of ours as one of Inspect's.
+pub fn message(message: &llm::Message, model: &str) -> Message {
+    match message {
+        llm::Message::System { text } => Message::System {
+            content: json!(text),
+        },
+        llm::Message::User { text } => Message::User {
+            content: json!(text),
+        },
+        llm::Message::Assistant {
+            text,
+            reasoning,
+            tool_calls,
+        } => Message::Assistant {
+            content: content(text, reasoning.as_deref()),
+            source: "generate",
+            tool_calls: tool_calls.iter().map(tool_call).collect(),
+            model: model.to_owned(),
+        },
+        llm::Message::Tool {
+            call_id,
+            name,
+            text,
+        } => Message::Tool {
+            content: json!(text),
+            tool_call_id: call_id.clone(),
+            function: name.clone(),
+        },
+    }
+}
+
+fn content(text: &str, reasoning: Option<&str>) -> Value {
+    match reasoning {
+        None => json!(text),
+        Some(reasoning) => json!([
+            { "type": "reasoning", "reasoning": reasoning },
+            { "type": "text", "text": text },
+        ]),
+    }
+}
+
+fn tool_call(call: &llm::ToolCall) -> ToolCall {
+    let arguments = match &call.arguments {
+        Value::Object(arguments) => arguments.clone(),
+        // Inspect knows arguments by name only.
+        other => Map::from_iter([("arguments".to_owned(), other.clone())]),
+    };
+    ToolCall {
+        id: call.id.clone(),
+        function: call.name.clone(),
+        arguments,
+        kind: "function",
+    }
+}
