@@ -1,3 +1,5 @@
 //! The native tool.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    iba_lab::lab::cli::main()
+}

@@ -1,0 +1,166 @@
+//! The command line: arguments in, sentences out.
+
+use super::dataset::open::Dataset;
+use super::dataset::{build, describe, embed, source, synth, validate};
+use super::error::{Finding, LabError};
+use crate::bench::error::Warning;
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Seed of the datasets that are shipped.
+pub const SEED: u64 = 2025;
+
+#[derive(Parser)]
+#[command(
+    name = "lab",
+    version,
+    about = "Makes, checks and describes IBA Lab's datasets"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Datasets: sources to what the site loads
+    #[command(subcommand)]
+    Dataset(DatasetCommand),
+}
+
+#[derive(Subcommand)]
+enum DatasetCommand {
+    /// Compile a source folder to a dataset folder
+    Build {
+        source: PathBuf,
+        #[arg(long)]
+        out: PathBuf,
+        /// The same source and seed give the same bytes
+        #[arg(long, default_value_t = SEED)]
+        seed: u64,
+    },
+    /// Report every fault of a source or dataset folder
+    Validate { folder: PathBuf },
+    /// Add vectors of every passage to a dataset folder
+    Embed {
+        folder: PathBuf,
+        /// Folder with model_int8.onnx and tokenizer.json; its name becomes the model's
+        #[arg(long)]
+        model: PathBuf,
+        /// The model's longest input, special tokens included
+        #[arg(long, default_value_t = 256)]
+        max_tokens: u32,
+    },
+    /// Count what is in a dataset folder
+    Describe { folder: PathBuf },
+    /// Make a dataset of the paper's full size for load tests; its links mean nothing
+    Synth {
+        /// Source whose texts are recombined
+        #[arg(long, default_value = "public/sources/iba-mini")]
+        from: PathBuf,
+        #[arg(long)]
+        out: PathBuf,
+        #[arg(long, default_value_t = 400)]
+        personas: usize,
+        #[arg(long, default_value_t = SEED)]
+        seed: u64,
+    },
+}
+
+/// Runs the program with its arguments.
+pub fn main() -> ExitCode {
+    let Command::Dataset(command) = Arguments::parse().command;
+    match run(command) {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: DatasetCommand) -> Result<String, LabError> {
+    match command {
+        DatasetCommand::Build { source, out, seed } => {
+            let source = load_valid(&source)?;
+            let manifest = build::build_to(&source, seed, &out)?;
+            Ok(format!(
+                "{}: {} shards, {} instances",
+                out.display(),
+                manifest.shards.len(),
+                source.instances.len()
+            ))
+        }
+        DatasetCommand::Validate { folder } => validate_folder(&folder),
+        DatasetCommand::Embed {
+            folder,
+            model,
+            max_tokens,
+        } => {
+            let set = embed::embed(Dataset::open(&folder)?, &model, max_tokens)?;
+            let shards = set.files.len();
+            Ok(format!("{}: vectors of {} for {shards} shards", folder.display(), set.model))
+        }
+        DatasetCommand::Describe { folder } => describe::describe(&Dataset::open(&folder)?),
+        DatasetCommand::Synth {
+            from,
+            out,
+            personas,
+            seed,
+        } => {
+            let source = synth::synthesise(&load_valid(&from)?, personas, seed)?;
+            let manifest = build::build_to(&source, seed, &out)?;
+            Ok(format!(
+                "{}: {} shards, {} instances",
+                out.display(),
+                manifest.shards.len(),
+                source.instances.len()
+            ))
+        }
+    }
+}
+
+fn load_valid(folder: &Path) -> Result<source::Source, LabError> {
+    let (source, warnings) = source::load(folder)?;
+    warn(&warnings);
+    nothing_found(validate::check(&source))?;
+    Ok(source)
+}
+
+fn validate_folder(folder: &Path) -> Result<String, LabError> {
+    if !folder.join(build::MANIFEST).exists() {
+        let source = load_valid(folder)?;
+        return Ok(format!(
+            "{}: a sound source of {} instances",
+            folder.display(),
+            source.instances.len()
+        ));
+    }
+    let dataset = Dataset::open(folder)?;
+    let (findings, warnings) = dataset.validate();
+    warn(&warnings);
+    nothing_found(findings)?;
+    Ok(format!(
+        "{}: a sound dataset of {} shards",
+        folder.display(),
+        dataset.manifest.shards.len()
+    ))
+}
+
+fn warn(warnings: &[Warning]) {
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+}
+
+fn nothing_found(findings: Vec<Finding>) -> Result<(), LabError> {
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(LabError::Findings(findings))
+    }
+}
