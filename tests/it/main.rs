@@ -1,6 +1,3 @@
 //! Native integration tests, one module an area.
-
-mod chart;
-mod results;
-mod results_inspect;
-mod results_records;
+mod bad_input;
+mod dataset;
