@@ -1,3 +1,10 @@
 //! Native integration tests, one module an area.
 mod bad_input;
 mod dataset;
+
+mod bad_input;
+mod chart;
+mod dataset;
+mod results;
+mod results_inspect;
+mod results_records;
