@@ -18,6 +18,7 @@ pub mod manifest;
 pub mod records;
 pub mod shard;
 mod shard_check;
+pub mod source;
 pub mod taxonomy;
 pub mod unpack;
 pub mod visible;
