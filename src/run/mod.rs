@@ -3,6 +3,7 @@
 pub mod drive;
 pub mod fake;
 pub mod focus;
+pub mod journal;
 pub mod record;
 
 use crate::agent::trace::{CallRecord, PromptRef, StageRecord};
@@ -44,6 +45,16 @@ pub enum CallRole {
     Grader,
 }
 
+impl CallRole {
+    /// As [`CallRecord::role`] has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CallRole::Agent => "agent",
+            CallRole::Grader => "grader",
+        }
+    }
+}
+
 /// What the page can show while a run goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
@@ -56,6 +67,11 @@ pub enum RunEvent {
     /// More text of the current model call.
     Delta {
         text: String,
+    },
+    /// The current call failed and is made again after a wait; its text so far is void.
+    Retrying {
+        reason: String,
+        wait_seconds: f64,
     },
     JudgeStarted,
 }
