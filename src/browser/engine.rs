@@ -1,15 +1,31 @@
 //! The engine as the page uses it: a model, open histories, searches.
 
 use super::abort::Abort;
-use super::cache::{CacheError, FileCache};
-use super::worker_client::WorkerError;
+use super::cache::{CacheError, FileCache, Wanted};
+use super::error::BrowserError;
+use super::fetch::{FetchError, Freshness, Get, OnProgress, Progress, silent};
+use super::page;
+use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::hidden::Check;
+use crate::bench::manifest::FileRef;
 use crate::bench::visible::History;
 use crate::embed::{Chunking, Hit};
-use crate::worker::protocol::{CheckOutcome, SearchMethod};
+use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
+use futures::future::{Either, select};
+use futures::lock::{Mutex, MutexGuard};
+use js_sys::{ArrayBuffer, Uint8Array};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
+
+/// Folder of the embedding model that ships with the site.
+const MODEL: &str = "models/all-minilm-l6-v2/";
+/// Histories open at once; one is some two megabytes.
+const HISTORIES_KEPT: usize = 8;
+/// Of `model.json`.
+const INFO_LIMIT: u64 = 64 * 1024;
 
 /// `model.json` beside the model's files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,9 +35,9 @@ pub struct ModelInfo {
     pub dim: u32,
     /// Longest input in tokens, special tokens included.
     pub max_tokens: u32,
-    /// The ONNX file.
-    pub onnx: crate::bench::manifest::FileRef,
-    pub tokenizer: crate::bench::manifest::FileRef,
+    /// The ONNX file; its hash names the model in results.
+    pub onnx: FileRef,
+    pub tokenizer: FileRef,
 }
 
 /// What the engine is busy with: `done` of `total` bytes or passages.
@@ -41,75 +57,380 @@ pub enum EngineError {
     Cancelled,
     #[error("the embedding model could not be loaded: {0}")]
     Model(String),
-    #[error(transparent)]
-    File(#[from] CacheError),
-    #[error(transparent)]
-    Worker(#[from] WorkerError),
+    #[error("the embedding model could not be loaded: {0}")]
+    File(CacheError),
+    #[error("{0}")]
+    Worker(WorkerError),
+}
+
+impl EngineError {
+    /// What the visitor can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Cancelled | Self::Model(_) => None,
+            Self::File(error) => error.hint(),
+            Self::Worker(error) => error.hint(),
+        }
+    }
+}
+
+impl From<CacheError> for EngineError {
+    fn from(error: CacheError) -> Self {
+        if error.is_cancelled() {
+            Self::Cancelled
+        } else {
+            Self::File(error)
+        }
+    }
+}
+
+impl From<FetchError> for EngineError {
+    fn from(error: FetchError) -> Self {
+        CacheError::from(error).into()
+    }
+}
+
+impl From<WorkerError> for EngineError {
+    fn from(error: WorkerError) -> Self {
+        if error == WorkerError::Cancelled {
+            Self::Cancelled
+        } else {
+            Self::Worker(error)
+        }
+    }
+}
+
+impl From<BrowserError> for EngineError {
+    fn from(error: BrowserError) -> Self {
+        Self::Worker(error.into())
+    }
 }
 
 /// Handle; clones share one worker. Nothing is loaded before the first use.
 #[derive(Clone)]
-pub struct Engine {}
+pub struct Engine(Rc<Inner>);
+
+struct Inner {
+    cache: FileCache,
+    worker: RefCell<Option<Rc<WorkerClient>>>,
+    loaded: RefCell<Loaded>,
+    /// Starting, loading and opening happen one after the other.
+    turn: Mutex<()>,
+}
+
+/// What the living worker holds; a new worker begins with nothing.
+#[derive(Default)]
+struct Loaded {
+    model: Option<ModelInfo>,
+    /// Keys, latest opened last.
+    histories: Vec<String>,
+}
 
 impl Engine {
-    pub fn new(_cache: FileCache) -> Self {
-        todo!()
+    pub fn new(cache: FileCache) -> Self {
+        let (worker, loaded) = Default::default();
+        Self(Rc::new(Inner {
+            cache,
+            worker,
+            loaded,
+            turn: Mutex::new(()),
+        }))
     }
 
     /// Starts the worker, or a new one after a death. Call it once the page is interactive.
     pub async fn start(&self) -> Result<(), EngineError> {
-        todo!()
+        let _turn = self.0.turn.lock().await;
+        self.worker().await.map(drop)
     }
 
     /// Loads the bundled embedding model, once.
     pub async fn ensure_model(
         &self,
-        _progress: &OnEngineProgress,
-        _abort: &Abort,
+        progress: &OnEngineProgress,
+        abort: &Abort,
     ) -> Result<ModelInfo, EngineError> {
-        todo!()
+        let _turn = self.turn(abort).await?;
+        let worker = self.worker().await?;
+        if let Some(info) = self.0.loaded.borrow().model.clone() {
+            return Ok(info);
+        }
+        let info = self.model_info(abort).await?;
+        let files = self.model_files(&info, progress, abort).await?;
+        let request = Request::LoadModel {
+            name: info.name.clone(),
+            max_tokens: info.max_tokens,
+        };
+        let (answer, _) = worker.ask(request, &files, steps(progress), abort).await?;
+        match answer {
+            Answer::ModelLoaded { sha256, .. } if sha256 == info.onnx.sha256 => {}
+            Answer::ModelLoaded { .. } => {
+                return Err(EngineError::Model(
+                    "the engine read another file than was sent".to_owned(),
+                ));
+            }
+            _ => return Err(WorkerError::Confused.into()),
+        }
+        self.0.loaded.borrow_mut().model = Some(info.clone());
+        Ok(info)
     }
 
     /// Makes a history searchable under `key`, once; `vectors` is the dataset's vector file for
-    /// the loaded model and this chunking, if it ships one.
+    /// the loaded model and this chunking, if it ships one. Without it the engine embeds the
+    /// history and the vectors are kept for the next visit. `key` has to name dataset, persona and
+    /// chunking, since equal keys are taken for equal histories.
     pub async fn open_history(
         &self,
-        _key: &str,
-        _history: &History,
-        _vectors: Option<Vec<u8>>,
-        _chunking: Chunking,
-        _progress: &OnEngineProgress,
-        _abort: &Abort,
+        key: &str,
+        history: &History,
+        vectors: Option<Vec<u8>>,
+        chunking: Chunking,
+        progress: &OnEngineProgress,
+        abort: &Abort,
     ) -> Result<(), EngineError> {
-        todo!()
+        let _turn = self.turn(abort).await?;
+        let worker = self.worker().await?;
+        if self
+            .0
+            .loaded
+            .borrow()
+            .histories
+            .iter()
+            .any(|open| open == key)
+        {
+            return Ok(());
+        }
+        let place = self.vectors_key(key);
+        let request = |vectors: &Option<Uint8Array>| Request::OpenHistory {
+            key: key.to_owned(),
+            sessions: history.sessions.clone(),
+            chunking,
+            shipped_vectors: vectors.is_some(),
+        };
+        let shipped = vectors.map(|vectors| Uint8Array::from(vectors.as_slice()));
+        let kept = if shipped.is_none() {
+            self.0.cache.made(&place).await
+        } else {
+            None
+        };
+        let was_kept = kept.is_some();
+        let vectors = shipped.or(kept);
+        let buffers: Vec<_> = vectors.iter().map(Uint8Array::buffer).collect();
+        let mut answered = worker
+            .ask(request(&vectors), &buffers, steps(progress), abort)
+            .await;
+        if was_kept && matches!(answered, Err(WorkerError::Failed(_))) {
+            // A damaged copy of what was made here before: make it again.
+            answered = worker
+                .ask(request(&None), &[], steps(progress), abort)
+                .await;
+        }
+        let (answer, made) = answered?;
+        let Answer::HistoryOpen { .. } = answer else {
+            return Err(WorkerError::Confused.into());
+        };
+        if let Some(made) = made.first() {
+            self.0.cache.keep_made(&place, &Uint8Array::new(made)).await;
+        }
+        self.0.loaded.borrow_mut().histories.push(key.to_owned());
+        self.close_oldest(&worker, abort).await
     }
 
     /// One list a query, best first.
     pub async fn search(
         &self,
-        _key: &str,
-        _queries: &[String],
-        _top_k: u32,
-        _method: SearchMethod,
-        _abort: &Abort,
+        key: &str,
+        queries: &[String],
+        top_k: u32,
+        method: SearchMethod,
+        abort: &Abort,
     ) -> Result<Vec<Vec<Hit>>, EngineError> {
-        todo!()
+        let request = Request::Search {
+            key: key.to_owned(),
+            queries: queries.to_vec(),
+            top_k,
+            method,
+        };
+        match self.ask(request, abort).await? {
+            Answer::Hits { hits, .. } if hits.len() == queries.len() => Ok(hits),
+            _ => Err(WorkerError::Confused.into()),
+        }
     }
 
+    /// Unit vectors of texts that are no passages.
     pub async fn embed(
         &self,
-        _texts: &[String],
-        _abort: &Abort,
+        texts: &[String],
+        abort: &Abort,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
-        todo!()
+        match self
+            .ask(
+                Request::Embed {
+                    texts: texts.to_vec(),
+                },
+                abort,
+            )
+            .await?
+        {
+            Answer::Vectors { vectors, .. } if vectors.len() == texts.len() => Ok(vectors),
+            _ => Err(WorkerError::Confused.into()),
+        }
     }
 
+    /// Programmatic checks on one output.
     pub async fn check(
         &self,
-        _output: &Value,
-        _checks: &[Check],
-        _abort: &Abort,
+        output: &Value,
+        checks: &[Check],
+        abort: &Abort,
     ) -> Result<Vec<CheckOutcome>, EngineError> {
-        todo!()
+        let request = Request::Check {
+            output: output.clone(),
+            checks: checks.to_vec(),
+        };
+        match self.ask(request, abort).await? {
+            Answer::Checked { outcomes } if outcomes.len() == checks.len() => Ok(outcomes),
+            _ => Err(WorkerError::Confused.into()),
+        }
     }
+
+    async fn ask(&self, request: Request, abort: &Abort) -> Result<Answer, EngineError> {
+        let worker = match self.alive() {
+            Some(worker) => worker,
+            None => {
+                let _turn = self.turn(abort).await?;
+                self.worker().await?
+            }
+        };
+        Ok(worker.ask(request, &[], None, abort).await?.0)
+    }
+
+    /// Waits until nobody else starts, loads or opens.
+    async fn turn(&self, abort: &Abort) -> Result<MutexGuard<'_, ()>, EngineError> {
+        match select(self.0.turn.lock(), pin!(abort.aborted())).await {
+            Either::Left((turn, _)) => Ok(turn),
+            Either::Right(_) => Err(EngineError::Cancelled),
+        }
+    }
+
+    async fn close_oldest(&self, worker: &WorkerClient, abort: &Abort) -> Result<(), EngineError> {
+        let surplus = {
+            let histories = &mut self.0.loaded.borrow_mut().histories;
+            (histories.len() > HISTORIES_KEPT).then(|| histories.remove(0))
+        };
+        if let Some(key) = surplus {
+            worker
+                .ask(Request::CloseHistory { key }, &[], None, abort)
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn alive(&self) -> Option<Rc<WorkerClient>> {
+        self.0
+            .worker
+            .borrow()
+            .clone()
+            .filter(|worker| worker.is_alive())
+    }
+
+    /// The living worker; call it with the turn taken.
+    async fn worker(&self) -> Result<Rc<WorkerClient>, EngineError> {
+        if let Some(worker) = self.alive() {
+            return Ok(worker);
+        }
+        self.0.worker.take();
+        self.0.loaded.take();
+        let worker = Rc::new(WorkerClient::start().await?);
+        self.0.worker.replace(Some(Rc::clone(&worker)));
+        Ok(worker)
+    }
+
+    async fn model_info(&self, abort: &Abort) -> Result<ModelInfo, EngineError> {
+        let url = page::resolve(&format!("{MODEL}model.json"))?;
+        let progress = silent();
+        let get = Get {
+            url: &url,
+            limit: INFO_LIMIT,
+            expect: None,
+            freshness: Freshness::Revalidate,
+            progress: &progress,
+            abort,
+        };
+        let (bytes, _) = self.0.cache.fresh(get).await?;
+        serde_json::from_slice(&bytes.to_vec())
+            .map_err(|error| EngineError::Model(format!("{url}: {error}")))
+    }
+
+    async fn model_files(
+        &self,
+        info: &ModelInfo,
+        progress: &OnEngineProgress,
+        abort: &Abort,
+    ) -> Result<[ArrayBuffer; 2], EngineError> {
+        let onnx = self
+            .model_file(
+                &info.onnx,
+                &bytes_of("loading the embedding model", progress),
+                abort,
+            )
+            .await?;
+        let tokenizer = self
+            .model_file(
+                &info.tokenizer,
+                &bytes_of("loading the tokenizer", progress),
+                abort,
+            )
+            .await?;
+        Ok([onnx, tokenizer].map(|file| file.buffer()))
+    }
+
+    async fn model_file(
+        &self,
+        file: &FileRef,
+        progress: &OnProgress,
+        abort: &Abort,
+    ) -> Result<Uint8Array, EngineError> {
+        let url = page::resolve(&format!("{MODEL}{}", file.path))?;
+        let wanted = Wanted {
+            url,
+            file: file.clone(),
+            kind: None,
+        };
+        Ok(self.0.cache.file(&wanted, progress, abort).await?)
+    }
+
+    fn vectors_key(&self, key: &str) -> String {
+        let model = self
+            .0
+            .loaded
+            .borrow()
+            .model
+            .as_ref()
+            .map(|model| model.onnx.sha256.clone());
+        format!("{}/{key}", model.unwrap_or_default())
+    }
+}
+
+/// Download progress as engine progress.
+fn bytes_of(what: &'static str, progress: &OnEngineProgress) -> OnProgress {
+    let progress = Rc::clone(progress);
+    Rc::new(move |Progress { done, total }| {
+        progress(EngineProgress {
+            what: what.to_owned(),
+            done,
+            total,
+        })
+    })
+}
+
+/// The worker's progress as engine progress.
+fn steps(progress: &OnEngineProgress) -> Option<OnStep> {
+    let progress = Rc::clone(progress);
+    Some(Box::new(move |what, done, total| {
+        progress(EngineProgress {
+            what,
+            done,
+            total: Some(total),
+        })
+    }))
 }

@@ -1,7 +1,15 @@
 //! GET with progress, a size limit, cancellation, and errors a visitor can act on.
 
 use super::abort::Abort;
+use super::body::Body;
+use super::error::BrowserError;
+use super::page;
+use crate::bench::source::is_mixed_content;
+use js_sys::Uint8Array;
 use std::rc::Rc;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Request, RequestCache, RequestCredentials, RequestInit, Response};
 
 /// Bytes so far, of how many when that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,28 +34,29 @@ pub fn silent() -> OnProgress {
     Rc::new(|_| {})
 }
 
-/// A complete answer with a success status.
+/// A complete answer with a success status. The bytes stay on the browser's side, so that they can
+/// be hashed, cached and handed to a worker without growing the page's own memory.
 #[derive(Clone, Debug)]
 pub struct Fetched {
     /// After redirects.
     pub url: String,
     pub status: u16,
     pub content_type: Option<String>,
-    pub bytes: Vec<u8>,
+    pub bytes: Uint8Array,
 }
 
-/// Why a download failed; each a sentence with its next step in [`FetchError::hint`].
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// Why a download failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     #[error("cancelled")]
     Cancelled,
     #[error("{url} could not be reached: this device is offline")]
     Offline { url: String },
     #[error(
-        "{url} could not be read: the browser gives no reason, most often its host does not allow other sites to read it (CORS)"
+        "{url} could not be read: the host did not answer, or does not let other sites read it (CORS)"
     )]
     Unreachable { url: String },
-    #[error("{url} is plain http, and a page opened over https may not load it")]
+    #[error("{url} is plain http, which a page opened over https may not load")]
     MixedContent { url: String },
     #[error("{url} does not exist (status {status})")]
     NotFound { url: String, status: u16 },
@@ -57,7 +66,7 @@ pub enum FetchError {
     HtmlPage { url: String },
     #[error("{url} has more than {limit} bytes")]
     TooLarge { url: String, limit: u64 },
-    #[error("{url} stopped after {done} bytes: {cause}")]
+    #[error("{url} broke off after {done} bytes: {cause}")]
     Cut {
         url: String,
         done: u64,
@@ -65,20 +74,187 @@ pub enum FetchError {
     },
 }
 
+impl FetchError {
+    /// What the visitor can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Cancelled => return None,
+            Self::Offline { .. } => "Connect and try again; what was opened before still works.",
+            Self::Unreachable { .. } => {
+                "Open the address in a tab of its own. If it loads there, its host has to send “Access-Control-Allow-Origin: *”; or download the files and drop them here."
+            }
+            Self::MixedContent { .. } => {
+                "Use an https address, or download the files and drop them here."
+            }
+            Self::NotFound { .. } => {
+                "Check the address for typing errors and the case of its letters."
+            }
+            Self::Status {
+                status: 401 | 403, ..
+            } => "The host asks for permission; data has to be readable by everybody.",
+            Self::Status { status: 429, .. } => {
+                "The host limits how often it answers; wait a minute and try again."
+            }
+            Self::Status { .. } => "Try again later, or tell whoever runs the host.",
+            Self::HtmlPage { .. } => {
+                "Use the address of the file itself, not of the page that shows it."
+            }
+            Self::TooLarge { .. } => {
+                "Check that it is the right file; larger datasets have to be cut into more shards."
+            }
+            Self::Cut { .. } => "Try again; complete files are kept, so nothing is loaded twice.",
+        })
+    }
+
+    /// Whether the network, not the file, is at fault, so that a kept copy may stand in.
+    pub fn is_network(&self) -> bool {
+        matches!(
+            self,
+            Self::Offline { .. } | Self::Unreachable { .. } | Self::Cut { .. }
+        ) || matches!(self, Self::Status { status: 500.., .. })
+    }
+}
+
+/// How much of the browser's own cache may be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// As the host says.
+    Normal,
+    /// Ask the host whether it changed.
+    Revalidate,
+    /// From the host in any case.
+    Reload,
+}
+
 /// What to fetch and how much of it.
 pub struct Get<'a> {
+    /// Absolute address.
     pub url: &'a str,
-    /// Bytes after decompression by the browser; more is refused.
+    /// Bytes after the browser removed transport compression; more is refused.
     pub limit: u64,
     /// Size from a manifest: the total for progress when the server names none.
     pub expect: Option<u64>,
-    /// Ask the network even when the browser's own cache has an answer.
-    pub reload: bool,
-    pub progress: OnProgress,
+    pub freshness: Freshness,
+    pub progress: &'a OnProgress,
     pub abort: &'a Abort,
 }
 
 /// Downloads one file.
-pub async fn get(_what: Get<'_>) -> Result<Fetched, FetchError> {
-    todo!()
+pub async fn get(what: Get<'_>) -> Result<Fetched, FetchError> {
+    let url = what.url.to_owned();
+    if is_mixed_content(page::is_https(), &url) {
+        return Err(FetchError::MixedContent { url });
+    }
+    let response = send(request(&what)?, what.url, what.abort).await?;
+    let content_type = header(&response, "content-type");
+    refuse_status(&url, response.status())?;
+    if content_type
+        .as_deref()
+        .is_some_and(|kind| kind.starts_with("text/html"))
+    {
+        return Err(FetchError::HtmlPage { url });
+    }
+    Ok(Fetched {
+        url: response.url(),
+        status: response.status(),
+        content_type,
+        bytes: read(&response, &what).await?,
+    })
+}
+
+/// A response header, if the host lets pages see it.
+pub(super) fn header(response: &Response, name: &str) -> Option<String> {
+    response.headers().get(name).ok().flatten()
+}
+
+fn request(what: &Get<'_>) -> Result<Request, FetchError> {
+    let init = RequestInit::new();
+    init.set_signal(Some(&what.abort.signal()));
+    init.set_credentials(RequestCredentials::Omit);
+    init.set_cache(match what.freshness {
+        Freshness::Normal => RequestCache::Default,
+        Freshness::Revalidate => RequestCache::NoCache,
+        Freshness::Reload => RequestCache::Reload,
+    });
+    let unreachable = |_| FetchError::Unreachable {
+        url: what.url.to_owned(),
+    };
+    Request::new_with_str_and_init(what.url, &init).map_err(unreachable)
+}
+
+/// Waits for the answer's head.
+async fn send(request: Request, url: &str, abort: &Abort) -> Result<Response, FetchError> {
+    let answer = JsFuture::from(page::window().fetch_with_request(&request)).await;
+    answer.map(JsCast::unchecked_into).map_err(|_| {
+        let url = url.to_owned();
+        match (abort.is_aborted(), page::is_online()) {
+            (true, _) => FetchError::Cancelled,
+            (false, false) => FetchError::Offline { url },
+            (false, true) => FetchError::Unreachable { url },
+        }
+    })
+}
+
+fn refuse_status(url: &str, status: u16) -> Result<(), FetchError> {
+    let url = url.to_owned();
+    match status {
+        200..=299 => Ok(()),
+        404 | 410 => Err(FetchError::NotFound { url, status }),
+        _ => Err(FetchError::Status { url, status }),
+    }
+}
+
+async fn read(response: &Response, what: &Get<'_>) -> Result<Uint8Array, FetchError> {
+    // With transport compression the header counts other bytes than those that come out.
+    let plain = header(response, "content-encoding").is_none();
+    let named = header(response, "content-length").and_then(|text| text.parse::<u64>().ok());
+    let named = named.filter(|_| plain);
+    let too_large = || FetchError::TooLarge {
+        url: what.url.to_owned(),
+        limit: what.limit,
+    };
+    if named.is_some_and(|bytes| bytes > what.limit) {
+        return Err(too_large());
+    }
+    let total = named.or(what.expect);
+    let (mut pieces, mut done) = (Vec::new(), 0);
+    let mut body = Body::of(response).map_err(|error| cut(what, done, error))?;
+    while let Some(piece) = body.next().await.map_err(|error| cut(what, done, error))? {
+        done += u64::from(piece.length());
+        if done > what.limit {
+            return Err(too_large());
+        }
+        pieces.push(piece);
+        (what.progress)(Progress { done, total });
+    }
+    if named.is_some_and(|bytes| done < bytes) {
+        return Err(cut(
+            what,
+            done,
+            BrowserError::new("reading", "the connection closed early"),
+        ));
+    }
+    Ok(join(&pieces, done))
+}
+
+fn cut(what: &Get<'_>, done: u64, error: BrowserError) -> FetchError {
+    if what.abort.is_aborted() {
+        return FetchError::Cancelled;
+    }
+    FetchError::Cut {
+        url: what.url.to_owned(),
+        done,
+        cause: error.cause,
+    }
+}
+
+/// Pieces one after the other; `bytes` is their total, which the size limit keeps below 4 GB.
+pub(super) fn join(pieces: &[Uint8Array], bytes: u64) -> Uint8Array {
+    let whole = Uint8Array::new_with_length(bytes as u32);
+    let mut at = 0;
+    for piece in pieces {
+        whole.set(piece.as_ref() as &JsValue, at);
+        at += piece.length();
+    }
+    whole
 }

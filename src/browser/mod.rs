@@ -1,22 +1,31 @@
 //! The browser's edge: fetch, storage, files, clock, workers. Thin: decisions are made elsewhere.
 //!
 //! Nothing here is `Send`: hold these values in local signals or `StoredValue::new_local`.
-//! Reading order: [`error`], [`clock`], [`abort`], [`fetch`] carry everything else; [`store`] and
-//! [`cache`] remember; [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies;
-//! [`env`] joins them for a run and [`persist`] keeps the run.
+//! Reading order: [`error`], [`clock`], [`abort`], [`page`] and [`fetch`] carry everything else;
+//! [`store`] and [`cache`] remember; [`files`] and [`drop`] take in what the visitor brings;
+//! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies; [`env`] joins them for
+//! a run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that.
 
 pub mod abort;
+mod body;
 pub mod cache;
 pub mod clock;
 pub mod dataset;
+pub mod drop;
 pub mod engine;
 pub mod env;
 pub mod error;
 pub mod fetch;
 pub mod files;
+mod flight;
+mod going_on;
 pub mod hash;
+mod kept;
+mod origin;
+pub mod page;
 pub mod persist;
 pub mod secrets;
 pub mod store;
 pub mod transport;
+mod wire;
 pub mod worker_client;

@@ -1,7 +1,10 @@
 //! Runs across reloads: saved after each stage, found again on the next visit.
 
-use super::store::Store;
-use crate::run::record::RunRecord;
+use super::clock::Pace;
+use super::going_on::going_on;
+use super::store::{Drawer, Store};
+use crate::run::journal;
+use crate::run::record::{RunRecord, RunStatus};
 
 /// The saved runs. Handle; clones share one store.
 #[derive(Clone)]
@@ -15,27 +18,51 @@ impl Runs {
     }
 
     /// Saves a run as it stands; call it after each stage.
-    pub async fn save(&self, _record: &RunRecord) {
-        let _ = &self.store;
-        todo!()
+    pub async fn save(&self, record: &RunRecord) {
+        match serde_json::to_string(record) {
+            Ok(text) => self.store.put(Drawer::Runs, &record.id, text).await,
+            // Only maps with keys that are no strings fail, and a record has none.
+            Err(error) => debug_assert!(false, "{error}"),
+        }
     }
 
-    pub async fn load(&self, _id: &str) -> Option<RunRecord> {
-        todo!()
+    pub async fn load(&self, id: &str) -> Option<RunRecord> {
+        let text = self.store.get(Drawer::Runs, id).await?;
+        serde_json::from_str(&text).ok()
     }
 
     /// Every saved run, latest first. Records of other versions that cannot be read are left out.
     pub async fn all(&self) -> Vec<RunRecord> {
-        todo!()
+        let mut pace = Pace::new();
+        let mut runs: Vec<RunRecord> = Vec::new();
+        for (_, text) in self.store.all(Drawer::Runs).await {
+            runs.extend(serde_json::from_str::<RunRecord>(&text));
+            pace.breathe().await;
+        }
+        runs.sort_by(|a, b| b.started_ms.total_cmp(&a.started_ms));
+        runs
     }
 
-    /// Runs that were going on when the page was closed: offer "Resume".
+    /// Runs that were going on when their page was closed: offer "Resume", which runs them again
+    /// under the same id, with answered calls from the journal. Those that go on in this or another
+    /// tab are left out.
     pub async fn unfinished(&self) -> Vec<RunRecord> {
-        todo!()
+        let (mut runs, busy) = (self.all().await, going_on().await);
+        runs.retain(|run| run.status == RunStatus::Running && !busy.contains(&run.id));
+        runs
     }
 
     /// Forgets a run and its journal.
-    pub async fn delete(&self, _id: &str) {
-        todo!()
+    pub async fn delete(&self, id: &str) {
+        self.store.delete(Drawer::Runs, id).await;
+        self.store
+            .delete_prefix(Drawer::Journal, &journal::prefix(id))
+            .await;
+    }
+
+    /// Forgets all runs and journals.
+    pub async fn clear(&self) {
+        self.store.clear(Drawer::Runs).await;
+        self.store.clear(Drawer::Journal).await;
     }
 }

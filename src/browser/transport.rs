@@ -1,51 +1,243 @@
-//! Carries provider requests: streaming, time limits, retries, no key in any error.
+//! Calls of a visitor's endpoint: encoded, sent, repeated as [`retry::decide`] says. What an endpoint
+//! refuses once is remembered. No error carries a key.
 
 use super::abort::Abort;
-use crate::llm::{Chat, Reply};
+use super::clock::{now_ms, sleep};
+use super::page;
+pub use super::wire::Limits;
+use super::wire::Wire;
+use crate::llm::provider::Provider;
+use crate::llm::quirks::Quirks;
+use crate::llm::retry::{self, Decision, Policy};
+use crate::llm::{ApiKey, Chat, LlmError, Reply, reach};
+use futures::future::{Either, select};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::pin::pin;
 use std::rc::Rc;
 
-/// Told about text as it streams in.
-pub type OnDelta = Rc<dyn Fn(&str)>;
+/// Enough for one word also where reasoning counts.
+const TEST_TOKENS: u32 = 512;
+
+/// Where calls go, and with which key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endpoint {
+    /// For example `https://api.deepseek.com`.
+    pub base_url: String,
+    pub key: Option<ApiKey>,
+    pub limits: Limits,
+}
+
+/// What can be heard of a call before it is done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard<'a> {
+    /// More text.
+    Text(&'a str),
+    /// The text so far is void: the call is made again after a wait.
+    Again { reason: String, wait_seconds: f64 },
+}
+
+/// Told about [`Heard`].
+pub type OnHeard = Rc<dyn Fn(Heard<'_>)>;
 
 /// A reply and what it took to get it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Delivered {
     pub reply: Reply,
+    /// The request as it was answered: without parameters the endpoint refuses, with the output
+    /// limit that sufficed.
+    pub chat: Chat,
     /// Attempts after the first.
     pub retries: u32,
+    /// Sentences about the retries.
+    pub notes: Vec<String>,
     pub started_ms: f64,
     pub duration_ms: f64,
 }
 
-/// Why a call failed for good: sentences, free of keys.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum TransportError {
-    #[error("cancelled")]
-    Cancelled,
-    #[error("{message}")]
-    Failed {
-        message: String,
-        hint: Option<String>,
-    },
+/// Handle; clones share what was learned about each endpoint and model.
+#[derive(Clone, Default)]
+pub struct Transport {
+    learned: Rc<RefCell<HashMap<(String, String), Quirks>>>,
+    policy: Policy,
 }
-
-/// Handle; clones share what was learned about each endpoint.
-#[derive(Clone)]
-pub struct Transport {}
 
 impl Transport {
     pub fn new() -> Self {
-        todo!()
+        Self::default()
     }
 
     /// One call with its retries.
     pub async fn chat(
         &self,
-        _base_url: &str,
-        _chat: &Chat,
-        _on_delta: &OnDelta,
-        _abort: &Abort,
-    ) -> Result<Delivered, TransportError> {
-        todo!()
+        endpoint: &Endpoint,
+        chat: &Chat,
+        heard: &OnHeard,
+        abort: &Abort,
+    ) -> Result<Delivered, LlmError> {
+        let keys: Vec<&ApiKey> = endpoint.key.iter().collect();
+        let call = self.attempts(endpoint, chat.clone(), heard, abort);
+        call.await.map_err(|error| error.scrubbed(&keys))
+    }
+
+    /// One word from a model, asked once: for the test button.
+    pub async fn test(
+        &self,
+        endpoint: &Endpoint,
+        model: &str,
+        abort: &Abort,
+    ) -> Result<Delivered, LlmError> {
+        let chat = Chat {
+            model: model.to_owned(),
+            messages: vec![crate::llm::Message::User {
+                text: "Answer with the word OK.".to_owned(),
+            }],
+            max_tokens: Some(TEST_TOKENS),
+            ..Chat::default()
+        };
+        let policy = Policy {
+            max_wait_seconds: 0.0,
+            ..self.policy.clone()
+        };
+        let impatient = Self {
+            learned: Rc::clone(&self.learned),
+            policy,
+        };
+        let unheard: OnHeard = Rc::new(|_: Heard<'_>| {});
+        impatient.chat(endpoint, &chat, &unheard, abort).await
+    }
+
+    /// The models an endpoint offers.
+    pub async fn models(
+        &self,
+        endpoint: &Endpoint,
+        abort: &Abort,
+    ) -> Result<Vec<String>, LlmError> {
+        let Endpoint {
+            base_url,
+            key,
+            limits,
+        } = endpoint;
+        let keys: Vec<&ApiKey> = key.iter().collect();
+        let work = async {
+            reach::allowed_from(&page::origin(), base_url)?;
+            let provider = Provider::from_url(base_url);
+            let request = provider.models_request(key.as_ref(), base_url)?;
+            let response = Wire {
+                provider,
+                base_url,
+                limits,
+                abort,
+            }
+            .whole(&request)
+            .await?;
+            provider.decode_models(&response)
+        };
+        work.await.map_err(|error: LlmError| error.scrubbed(&keys))
+    }
+
+    async fn attempts(
+        &self,
+        endpoint: &Endpoint,
+        mut chat: Chat,
+        heard: &OnHeard,
+        abort: &Abort,
+    ) -> Result<Delivered, LlmError> {
+        let Endpoint {
+            base_url,
+            key,
+            limits,
+        } = endpoint;
+        reach::allowed_from(&page::origin(), base_url)?;
+        let provider = Provider::from_url(base_url);
+        let wire = Wire {
+            provider,
+            base_url,
+            limits,
+            abort,
+        };
+        let (started_ms, mut notes, mut attempt) = (now_ms(), Vec::new(), 1);
+        loop {
+            let quirks = self.quirks(provider, base_url, &chat.model);
+            let stream = !quirks.omit.contains("stream");
+            let request = provider.encode(&chat, key.as_ref(), base_url, &quirks, stream)?;
+            let error = match wire.call(&request, stream, heard).await {
+                Ok(reply) => {
+                    return Ok(Delivered {
+                        reply,
+                        chat: as_sent(chat, &quirks),
+                        retries: attempt - 1,
+                        notes,
+                        started_ms,
+                        duration_ms: now_ms() - started_ms,
+                    });
+                }
+                Err(error) => error,
+            };
+            let policy = Policy {
+                jitter: js_sys::Math::random(),
+                ..self.policy.clone()
+            };
+            let (note, wait_seconds) =
+                match retry::decide(&error, attempt, &quirks, chat.max_tokens, &policy) {
+                    Decision::Stop => return Err(error),
+                    Decision::RetryAfter { seconds, note } => (note, seconds),
+                    Decision::RetryWith { quirks, note } => {
+                        self.learn(base_url, &chat.model, quirks);
+                        (Some(note), 0.0)
+                    }
+                    Decision::RetryLonger { max_tokens, note } => {
+                        chat.max_tokens = Some(max_tokens);
+                        (Some(note), 0.0)
+                    }
+                };
+            let keys: Vec<&ApiKey> = key.iter().collect();
+            let reason = note
+                .clone()
+                .unwrap_or_else(|| error.scrubbed(&keys).to_string());
+            heard(Heard::Again {
+                reason,
+                wait_seconds,
+            });
+            notes.extend(note);
+            wait(wait_seconds, abort).await?;
+            attempt += 1;
+        }
+    }
+
+    fn quirks(&self, provider: &Provider, base_url: &str, model: &str) -> Quirks {
+        let learned = self
+            .learned
+            .borrow()
+            .get(&(base_url.to_owned(), model.to_owned()))
+            .cloned();
+        learned.unwrap_or_else(|| provider.quirks())
+    }
+
+    fn learn(&self, base_url: &str, model: &str, quirks: Quirks) {
+        self.learned
+            .borrow_mut()
+            .insert((base_url.to_owned(), model.to_owned()), quirks);
+    }
+}
+
+/// The request without the parameters that were left out for this endpoint.
+fn as_sent(mut chat: Chat, quirks: &Quirks) -> Chat {
+    let left_out = |name: &str| quirks.omit.contains(name);
+    chat.temperature = chat.temperature.filter(|_| !left_out("temperature"));
+    chat.seed = chat.seed.filter(|_| !left_out("seed"));
+    chat.json = chat.json.filter(|_| !left_out("response_format"));
+    chat
+}
+
+async fn wait(seconds: f64, abort: &Abort) -> Result<(), LlmError> {
+    match select(
+        pin!(sleep((seconds * 1000.0) as u32)),
+        pin!(abort.aborted()),
+    )
+    .await
+    {
+        Either::Left(_) => Ok(()),
+        Either::Right(_) => Err(LlmError::Cancelled),
     }
 }

@@ -18,7 +18,10 @@ pub struct Names {
 
 impl Names {
     pub fn new(run_id: &str) -> Self {
-        Self { run_id: run_id.to_owned(), seen: HashMap::new() }
+        Self {
+            run_id: run_id.to_owned(),
+            seen: HashMap::new(),
+        }
     }
 
     /// The name of the next such call. It depends on the run, the role, the prompt template, the
@@ -43,11 +46,20 @@ mod tests {
     use crate::llm::Message;
 
     fn chat(text: &str) -> Chat {
-        Chat { model: "m".to_owned(), messages: vec![Message::User { text: text.to_owned() }], ..Chat::default() }
+        Chat {
+            model: "m".to_owned(),
+            messages: vec![Message::User {
+                text: text.to_owned(),
+            }],
+            ..Chat::default()
+        }
     }
 
     fn prompt(sha256: &str) -> PromptRef {
-        PromptRef { id: "p".to_owned(), sha256: sha256.to_owned() }
+        PromptRef {
+            id: "p".to_owned(),
+            sha256: sha256.to_owned(),
+        }
     }
 
     fn pass(run: &str) -> Vec<String> {
@@ -57,7 +69,14 @@ mod tests {
             names.next(CallRole::Agent, &prompt("1"), &chat("b")),
             names.next(CallRole::Agent, &prompt("2"), &chat("a")),
             names.next(CallRole::Grader, &prompt("1"), &chat("a")),
-            names.next(CallRole::Agent, &prompt("1"), &Chat { seed: Some(1), ..chat("a") }),
+            names.next(
+                CallRole::Agent,
+                &prompt("1"),
+                &Chat {
+                    seed: Some(1),
+                    ..chat("a")
+                },
+            ),
             names.next(CallRole::Agent, &prompt("1"), &chat("a")),
         ]
     }
@@ -82,7 +101,10 @@ mod tests {
         for (run, other) in [("r", "r/1"), ("r", "rr"), ("1", "11")] {
             let own = prefix(run);
             assert!(pass(run).iter().all(|name| name.starts_with(&own)), "{run}");
-            assert!(!pass(other).iter().any(|name| name.starts_with(&own)), "{run} {other}");
+            assert!(
+                !pass(other).iter().any(|name| name.starts_with(&own)),
+                "{run} {other}"
+            );
         }
     }
 }
