@@ -1,1 +1,0 @@
-//! Views and their addresses: everything after `#`, so that any static host under any subpath works.
