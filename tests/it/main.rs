@@ -1,6 +1,4 @@
 //! Native integration tests, one module an area.
-mod bad_input;
-mod dataset;
 
 mod bad_input;
 mod chart;
