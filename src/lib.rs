@@ -15,6 +15,7 @@
 //! | [`score`] | means over requirements, instances, domains | |
 //! | [`run`] | one instance from task to verdicts; `trait Env` | touch the browser |
 //! | [`results`] | result files: Inspect `EvalLog` version 2 | need the network |
+//! | [`markdown`] | Markdown as an inert tree | let text act |
 //! | [`chart`] | geometry of figures: numbers in, points out | know a document |
 //! | [`worker`] | messages between page and engine worker; the engine | |
 //! | [`route`], [`settings`] | views and their addresses; the visitor's choices | hold a key |
@@ -31,6 +32,7 @@ pub mod chart;
 pub mod embed;
 pub mod judge;
 pub mod llm;
+pub mod markdown;
 pub mod prompts;
 pub mod results;
 pub mod route;

@@ -8,3 +8,4 @@ pub mod llm_mind;
 pub mod mind;
 pub mod pipeline;
 pub mod trace;
+pub mod trace_view;

@@ -4,7 +4,10 @@ pub mod drive;
 pub mod fake;
 pub mod focus;
 pub mod journal;
+pub mod lost;
+pub mod outcome;
 pub mod record;
+pub mod timeline;
 
 use crate::agent::trace::{CallRecord, PromptRef, StageRecord};
 use crate::bench::hidden::Check;

@@ -1,13 +1,67 @@
 //! The instance view: the user's history, the stages of a run and the verdicts, joined.
 
+mod call;
+mod header;
+mod history;
+mod keys;
+mod lost_path;
+mod output;
+mod page;
 mod props;
+mod reveal;
+mod run_bar;
+mod scroll;
+mod session;
+mod stage_body;
+mod stages;
+mod strip;
+mod tabs;
+mod task;
+mod verdict;
+mod verdicts;
 
 pub use props::{Actions, ExportFormat, InstanceProps, Neighbours, Progress, RunView};
 
+use header::Header;
+use history::HistoryZone;
 use leptos::prelude::*;
+use output::OutputPanel;
+use page::Page;
+use run_bar::RunBar;
+use stages::StageList;
+use tabs::{Tabs, word};
+use task::TaskCard;
+use verdicts::Verdicts;
 
 /// The whole view of one instance. Mount it anew for another instance.
 #[component]
-pub fn InstancePage(props: InstanceProps) -> impl IntoView {
-    view! { <h1>{props.instance.scenario_name.clone()}</h1> }.into_any()
+pub fn InstancePage(
+    /// What to show and whom to ask.
+    props: InstanceProps,
+) -> impl IntoView {
+    let page = Page::new(props);
+    keys::listen(page);
+    scroll::follow(page);
+    let tab = move || word(page.focus.with(|focus| focus.tab));
+    view! {
+        <article class="inst" data-tab=tab>
+            <Header page />
+            <TaskCard page />
+            <RunBar page />
+            <Tabs page />
+            <div class="inst-zones">
+                <section id="zone-history" class="inst-zone" aria-label="History">
+                    <HistoryZone page />
+                </section>
+                <section id="zone-trace" class="inst-zone" aria-label="Stages">
+                    <StageList page />
+                </section>
+                <section id="zone-outcome" class="inst-zone" aria-label="Outcome">
+                    <OutputPanel page />
+                    <Verdicts page />
+                </section>
+            </div>
+        </article>
+    }
+    .into_any()
 }

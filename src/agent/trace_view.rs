@@ -1,0 +1,365 @@
+//! A trajectory as a reader meets it: names of stages, one-line summaries, and the trail of every
+//! passage through the stages.
+
+use super::trace::{Dropped, QueryHits, StageId, StageOutcome, StageRecord, System};
+use crate::bench::ids::SessionId;
+use crate::bench::taxonomy::Action;
+use crate::embed::{Passage, PassageId};
+use std::collections::HashMap;
+
+/// All tools in the fixed order of the paper; the last two are the output heads.
+pub const TOOLS: [StageId; 9] = [
+    StageId::QueryExpansion,
+    StageId::SimilarityRetrieval,
+    StageId::RedundancyFiltering,
+    StageId::SalienceReranking,
+    StageId::CompactEvidence,
+    StageId::PreferenceExtraction,
+    StageId::TaskPreferenceAlignment,
+    StageId::TextGeneration,
+    StageId::ParameterFilling,
+];
+
+/// Whether a run of `system` on a task with this action uses the tool.
+pub fn takes_part(tool: StageId, system: System, action: Action) -> bool {
+    match tool {
+        StageId::TextGeneration => action == Action::GenerateText,
+        StageId::ParameterFilling => action == Action::CallApi,
+        StageId::SimilarityRetrieval => true,
+        _ => system == System::IbaAgent,
+    }
+}
+
+/// Name of a tool, as headings show it.
+pub fn name(tool: StageId) -> &'static str {
+    match tool {
+        StageId::QueryExpansion => "Query expansion",
+        StageId::SimilarityRetrieval => "Similarity retrieval",
+        StageId::RedundancyFiltering => "Redundancy filtering",
+        StageId::SalienceReranking => "Salience re-ranking",
+        StageId::CompactEvidence => "Compact evidence",
+        StageId::PreferenceExtraction => "Preference extraction",
+        StageId::TaskPreferenceAlignment => "Task-preference alignment",
+        StageId::TextGeneration => "Text generation",
+        StageId::ParameterFilling => "Parameter filling",
+    }
+}
+
+/// What the tool is for, in a sentence.
+pub fn about(tool: StageId) -> &'static str {
+    match tool {
+        StageId::QueryExpansion => {
+            "Asks about style, structure, decisions, corrections and habits beside the task itself."
+        }
+        StageId::SimilarityRetrieval => "Finds the passages of the history nearest to each query.",
+        StageId::RedundancyFiltering => "Drops passages that repeat one another.",
+        StageId::SalienceReranking => {
+            "Keeps passages that say something about the user, scored 0 to 10."
+        }
+        StageId::CompactEvidence => "Shortens the kept passages to what bears on the task.",
+        StageId::PreferenceExtraction => {
+            "Names what the user asked for, corrected, rejected, chose again or lately changed."
+        }
+        StageId::TaskPreferenceAlignment => "Turns preferences into a plan for this task.",
+        StageId::TextGeneration => "Writes the text the plan asks for.",
+        StageId::ParameterFilling => "Fills the slots of the call as the plan asks.",
+    }
+}
+
+/// Name of a system, as menus show it.
+pub fn system_name(system: System) -> &'static str {
+    match system {
+        System::IbaAgent => "IBA-Agent",
+        System::StandardRag => "Standard RAG",
+    }
+}
+
+/// What the stage did, in a few words, for example `9 kept, 5 dropped`.
+pub fn summary(record: &StageRecord) -> String {
+    match &record.outcome {
+        StageOutcome::Queries { queries } => count(queries.len(), "query", "queries"),
+        StageOutcome::Retrieved { lists } => retrieved(lists),
+        StageOutcome::Filtered { kept, dropped } => kept_dropped(kept.len(), dropped),
+        StageOutcome::Ranked { kept, dropped, .. } => kept_dropped(kept.len(), dropped),
+        StageOutcome::Compacted { items, .. } => count(items.len(), "note", "notes"),
+        StageOutcome::Preferences { items } => count(items.len(), "preference", "preferences"),
+        StageOutcome::Plan { plan } => count(plan.items.len(), "point", "points"),
+        StageOutcome::Output { output } => output_size(output),
+        StageOutcome::Failed { .. } => "failed".to_owned(),
+    }
+}
+
+fn retrieved(lists: &[QueryHits]) -> String {
+    let hits: usize = lists.iter().map(|list| list.hits.len()).sum();
+    let ids: std::collections::HashSet<_> = lists
+        .iter()
+        .flat_map(|list| &list.hits)
+        .map(|hit| &hit.passage.id)
+        .collect();
+    format!(
+        "{}, {}",
+        count(hits, "hit", "hits"),
+        count(ids.len(), "passage", "passages")
+    )
+}
+
+fn kept_dropped(kept: usize, dropped: &[Dropped]) -> String {
+    format!("{kept} kept, {} dropped", dropped.len())
+}
+
+fn output_size(output: &super::trace::Output) -> String {
+    match output {
+        super::trace::Output::GenerateText { text } => {
+            count(text.split_whitespace().count(), "word", "words")
+        }
+        super::trace::Output::CallApi { slots, .. } => count(slots.len(), "slot", "slots"),
+    }
+}
+
+/// `1 note`, `3 notes`.
+pub fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// Input and output tokens over the stage's calls; `None` where no call counted any.
+pub fn tokens(record: &StageRecord) -> Option<(u64, u64)> {
+    let usages: Vec<_> = record
+        .calls
+        .iter()
+        .filter_map(|call| call.reply.usage)
+        .collect();
+    let known = usages
+        .iter()
+        .any(|usage| usage.input.is_some() || usage.output.is_some());
+    known.then(|| {
+        let input = usages.iter().filter_map(|usage| usage.input).sum();
+        let output = usages.iter().filter_map(|usage| usage.output).sum();
+        (input, output)
+    })
+}
+
+/// `4 ms`, `0.38 s`, `12.4 s`, `2 min 05 s`.
+pub fn duration(ms: f64) -> String {
+    if ms < 100.0 {
+        format!("{ms:.0} ms")
+    } else if ms < 10_000.0 {
+        format!("{:.2} s", ms / 1000.0)
+    } else if ms < 60_000.0 {
+        format!("{:.1} s", ms / 1000.0)
+    } else {
+        let seconds = (ms / 1000.0).round() as u64;
+        format!("{} min {:02} s", seconds / 60, seconds % 60)
+    }
+}
+
+/// One retrieved passage on its way through the stages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trail {
+    pub passage: Passage,
+    /// Which queries found it, in their order.
+    pub found_by: Vec<Found>,
+    /// 0 to 10, once re-ranked.
+    pub salience: Option<f64>,
+    pub signals: Vec<String>,
+    /// The stage that dropped it, and why.
+    pub dropped: Option<(StageId, String)>,
+}
+
+/// A query that found a passage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub facet: String,
+    /// Cosine similarity.
+    pub score: f32,
+    /// From 1.
+    pub rank: usize,
+}
+
+/// Trails of all retrieved passages, in order of first appearance.
+pub fn trails(stages: &[StageRecord]) -> Vec<Trail> {
+    let mut builder = Trails::default();
+    for record in stages {
+        builder.add(record);
+    }
+    builder.list
+}
+
+#[derive(Default)]
+struct Trails {
+    list: Vec<Trail>,
+    index: HashMap<PassageId, usize>,
+}
+
+impl Trails {
+    fn add(&mut self, record: &StageRecord) {
+        match &record.outcome {
+            StageOutcome::Retrieved { lists } => lists.iter().for_each(|list| self.found(list)),
+            StageOutcome::Filtered { dropped, .. } | StageOutcome::Compacted { dropped, .. } => {
+                self.drop(record.stage, dropped)
+            }
+            StageOutcome::Ranked {
+                scored, dropped, ..
+            } => {
+                for score in scored {
+                    if let Some(trail) = self.get(&score.passage) {
+                        trail.salience = score.salience;
+                        trail.signals.clone_from(&score.signals);
+                    }
+                }
+                self.drop(record.stage, dropped);
+            }
+            _ => {}
+        }
+    }
+
+    fn found(&mut self, list: &QueryHits) {
+        for (rank, hit) in list.hits.iter().enumerate() {
+            let at = *self.index.entry(hit.passage.id.clone()).or_insert_with(|| {
+                self.list.push(Trail {
+                    passage: hit.passage.clone(),
+                    found_by: Vec::new(),
+                    salience: None,
+                    signals: Vec::new(),
+                    dropped: None,
+                });
+                self.list.len() - 1
+            });
+            let facet = list.query.facet.clone();
+            self.list[at].found_by.push(Found {
+                facet,
+                score: hit.score,
+                rank: rank + 1,
+            });
+        }
+    }
+
+    fn drop(&mut self, stage: StageId, dropped: &[Dropped]) {
+        for drop in dropped {
+            if let Some(trail) = self.get(&drop.passage) {
+                trail.dropped.get_or_insert((stage, drop.reason.clone()));
+            }
+        }
+    }
+
+    fn get(&mut self, id: &PassageId) -> Option<&mut Trail> {
+        self.index.get(id).map(|&at| &mut self.list[at])
+    }
+}
+
+/// The session a passage lies in: the part of its id before `#`.
+pub fn session_of(passage: &PassageId) -> SessionId {
+    SessionId(passage.0.split('#').next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::trace::{Query, ScoredPassage};
+    use crate::embed::Hit;
+
+    fn record(stage: StageId, outcome: StageOutcome) -> StageRecord {
+        StageRecord {
+            stage,
+            started_ms: 0.0,
+            duration_ms: 5.0,
+            outcome,
+            calls: vec![],
+            notes: vec![],
+        }
+    }
+
+    fn hit(id: &str, score: f32) -> Hit {
+        let passage = Passage {
+            id: PassageId(id.into()),
+            session: session_of(&PassageId(id.into())),
+            date: "2025-01-01T00:00:00".into(),
+            text: id.into(),
+        };
+        Hit { passage, score }
+    }
+
+    fn hits(facet: &str, hits: Vec<Hit>) -> QueryHits {
+        QueryHits {
+            query: Query {
+                facet: facet.into(),
+                text: facet.into(),
+            },
+            hits,
+        }
+    }
+
+    #[test]
+    fn a_trail_joins_queries_salience_and_the_drop() {
+        let stages = [
+            record(
+                StageId::SimilarityRetrieval,
+                StageOutcome::Retrieved {
+                    lists: vec![
+                        hits("task", vec![hit("s1#0", 0.7), hit("s2#1", 0.6)]),
+                        hits("style", vec![hit("s2#1", 0.5)]),
+                    ],
+                },
+            ),
+            record(
+                StageId::SalienceReranking,
+                StageOutcome::Ranked {
+                    scored: vec![ScoredPassage {
+                        passage: PassageId("s2#1".into()),
+                        salience: Some(3.0),
+                        signals: vec!["complaint".into()],
+                    }],
+                    kept: vec![PassageId("s1#0".into())],
+                    dropped: vec![Dropped {
+                        passage: PassageId("s2#1".into()),
+                        reason: "salience 3 is below 5".into(),
+                    }],
+                },
+            ),
+        ];
+        let trails = trails(&stages);
+        assert_eq!(trails.len(), 2);
+        let second = &trails[1];
+        assert_eq!(second.passage.session.as_str(), "s2");
+        let by: Vec<_> = second
+            .found_by
+            .iter()
+            .map(|f| (f.facet.as_str(), f.rank))
+            .collect();
+        assert_eq!(by, [("task", 2), ("style", 1)]);
+        assert_eq!(second.salience, Some(3.0));
+        assert_eq!(
+            second.dropped,
+            Some((
+                StageId::SalienceReranking,
+                "salience 3 is below 5".to_owned()
+            ))
+        );
+        assert_eq!(trails[0].dropped, None);
+        assert_eq!(summary(&stages[0]), "3 hits, 2 passages");
+        assert_eq!(summary(&stages[1]), "1 kept, 1 dropped");
+    }
+
+    #[test]
+    fn durations_change_their_unit() {
+        for (ms, text) in [
+            (3.7, "4 ms"),
+            (380.0, "0.38 s"),
+            (12_400.0, "12.4 s"),
+            (125_000.0, "2 min 05 s"),
+        ] {
+            assert_eq!(duration(ms), text);
+        }
+    }
+
+    #[test]
+    fn standard_rag_uses_retrieval_and_one_head() {
+        let used: Vec<_> = TOOLS
+            .into_iter()
+            .filter(|tool| takes_part(*tool, System::StandardRag, Action::CallApi))
+            .collect();
+        assert_eq!(
+            used,
+            [StageId::SimilarityRetrieval, StageId::ParameterFilling]
+        );
+    }
+}

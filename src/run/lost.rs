@@ -1,0 +1,636 @@
+//! Where a failed requirement was lost: how far its evidence came through the stages of a run.
+//!
+//! The first four gates are exact, because passages name their session and the data set names the
+//! sessions that reveal a preference. Extraction is judged by the passages an extracted preference
+//! cites, the plan only by the slot it decides; where no link exists the answer is "cannot be
+//! told", never a guess. A session that reached a gate shows that the evidence was there, not
+//! that it caused anything.
+
+use crate::agent::trace::{Dropped, StageOutcome, StageRecord};
+use crate::agent::trace_view::session_of;
+use crate::bench::ids::SessionId;
+use crate::embed::PassageId;
+use std::collections::BTreeSet;
+
+/// A point the evidence must pass, in the order of the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Gate {
+    Retrieved,
+    /// By the redundancy filter.
+    Kept,
+    RankedIn,
+    CompactedIn,
+    Extracted,
+    Planned,
+    Output,
+}
+
+/// All gates in order.
+pub const GATES: [Gate; 7] = [
+    Gate::Retrieved,
+    Gate::Kept,
+    Gate::RankedIn,
+    Gate::CompactedIn,
+    Gate::Extracted,
+    Gate::Planned,
+    Gate::Output,
+];
+
+impl Gate {
+    /// Short name for the path.
+    pub fn label(self) -> &'static str {
+        match self {
+            Gate::Retrieved => "retrieved",
+            Gate::Kept => "kept",
+            Gate::RankedIn => "ranked in",
+            Gate::CompactedIn => "compacted in",
+            Gate::Extracted => "extracted",
+            Gate::Planned => "in the plan",
+            Gate::Output => "in the output",
+        }
+    }
+
+    /// What it is called when evidence ends here.
+    pub fn loss(self) -> &'static str {
+        match self {
+            Gate::Retrieved => "not retrieved",
+            Gate::Kept => "filtered out as redundant",
+            Gate::RankedIn => "ranked out",
+            Gate::CompactedIn => "compacted away",
+            Gate::Extracted => "not extracted",
+            Gate::Planned => "not in the plan",
+            Gate::Output => "ignored by the output",
+        }
+    }
+}
+
+/// How much of the evidence passed a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passed {
+    All,
+    Some,
+    Nothing,
+    /// The gate ran, but nothing links what left it to the evidence.
+    Unknown,
+    /// The run has no such stage.
+    NotRun,
+}
+
+/// By which means a gate was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Means {
+    /// Passages of the evidence sessions: exact.
+    Evidence,
+    /// Passages that an extracted preference cites: shows the source, not the meaning.
+    Citation,
+    /// The plan's item for the requirement's slot.
+    Slot,
+    /// The judges' verdict.
+    Verdict,
+    Nothing,
+}
+
+/// One gate of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub gate: Gate,
+    pub passed: Passed,
+    pub means: Means,
+    /// Evidence sessions that passed, by date.
+    pub sessions: Vec<SessionId>,
+    /// Why passages of the evidence ended here, as the stage gave it.
+    pub reasons: Vec<(PassageId, String)>,
+}
+
+/// Where it was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// No evidence was left after this gate.
+    At(Gate),
+    /// The preference changed; older evidence went on, the latest ended at this gate.
+    LatestAt(Gate),
+    /// All that can be traced passed this gate; what came after cannot be told.
+    After(Gate),
+    /// The instance names no evidence for it, or the run has no stage to look at.
+    Unknown,
+}
+
+/// What is looked for: the evidence of one requirement.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Sessions that reveal its preference, by date.
+    pub sessions: &'a [SessionId],
+    /// The preference changed, so the last session is the one that counts.
+    pub dynamic: bool,
+    /// The slot the requirement is tied to.
+    pub slot: Option<&'a str>,
+}
+
+/// The path of one requirement's evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// One for each gate, in order.
+    pub steps: Vec<Step>,
+    pub loss: Loss,
+}
+
+/// Follows the evidence of a requirement that was not met.
+pub fn trace(wanted: Wanted<'_>, stages: &[StageRecord]) -> Path {
+    let steps: Vec<Step> = GATES
+        .into_iter()
+        .map(|gate| step(gate, wanted, stages))
+        .collect();
+    let loss = loss(wanted, &steps);
+    Path { steps, loss }
+}
+
+impl Path {
+    /// The finding in one sentence, with the means it rests on.
+    pub fn sentence(&self) -> String {
+        match self.loss {
+            Loss::At(gate) => self.lost_at(gate),
+            Loss::LatestAt(gate) => format!(
+                "The latest evidence, which shows the change, was {}; only older evidence went on.",
+                gate.loss()
+            ),
+            Loss::After(gate) => format!(
+                "The evidence was {}; no link tells whether a later stage or the output dropped it.",
+                gate.label()
+            ),
+            Loss::Unknown => "It cannot be told: there is no evidence link to follow.".to_owned(),
+        }
+    }
+
+    fn lost_at(&self, gate: Gate) -> String {
+        match gate {
+            Gate::Retrieved => "No query found a passage of its evidence.".to_owned(),
+            Gate::Extracted => {
+                "The evidence was read, but no extracted preference cites it.".to_owned()
+            }
+            Gate::Planned => "The plan has no point for this slot.".to_owned(),
+            Gate::Output if self.by_slot() => {
+                "The plan decided this slot, yet the output's value does not satisfy the \
+                 requirement."
+                    .to_owned()
+            }
+            Gate::Output => {
+                "The evidence was in front of the model, yet the output does not follow it."
+                    .to_owned()
+            }
+            _ => format!("All passages of its evidence were {}.", gate.loss()),
+        }
+    }
+
+    fn by_slot(&self) -> bool {
+        self.steps.iter().any(|step| step.means == Means::Slot)
+    }
+}
+
+fn step(gate: Gate, wanted: Wanted<'_>, stages: &[StageRecord]) -> Step {
+    let outcome = stages
+        .iter()
+        .rev()
+        .map(|record| &record.outcome)
+        .find(|o| belongs(o, gate));
+    let mut step = Step {
+        gate,
+        passed: Passed::NotRun,
+        means: Means::Nothing,
+        sessions: Vec::new(),
+        reasons: Vec::new(),
+    };
+    match (gate, outcome) {
+        (_, None) => {}
+        (Gate::Output, Some(_)) => {
+            step.passed = Passed::Nothing;
+            step.means = Means::Verdict;
+        }
+        (Gate::Planned, Some(outcome)) => planned(&mut step, wanted, outcome),
+        (_, Some(outcome)) => by_passages(&mut step, wanted, outcome),
+    }
+    step
+}
+
+/// Whether the outcome is what leaves the gate.
+fn belongs(outcome: &StageOutcome, gate: Gate) -> bool {
+    matches!(
+        (outcome, gate),
+        (StageOutcome::Retrieved { .. }, Gate::Retrieved)
+            | (StageOutcome::Filtered { .. }, Gate::Kept)
+            | (StageOutcome::Ranked { .. }, Gate::RankedIn)
+            | (StageOutcome::Compacted { .. }, Gate::CompactedIn)
+            | (StageOutcome::Preferences { .. }, Gate::Extracted)
+            | (StageOutcome::Plan { .. }, Gate::Planned)
+            | (StageOutcome::Output { .. }, Gate::Output)
+    )
+}
+
+/// Text plans carry no link; a plan for a call names the slot it decides.
+fn planned(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
+    let StageOutcome::Plan { plan } = outcome else {
+        return;
+    };
+    step.passed = Passed::Unknown;
+    if let Some(slot) = wanted.slot {
+        let decided = plan
+            .items
+            .iter()
+            .any(|item| item.slot.as_deref() == Some(slot));
+        step.passed = if decided {
+            Passed::All
+        } else {
+            Passed::Nothing
+        };
+        step.means = Means::Slot;
+    }
+}
+
+fn by_passages(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
+    let out = sessions_out(outcome);
+    step.means = if step.gate == Gate::Extracted {
+        Means::Citation
+    } else {
+        Means::Evidence
+    };
+    if out.is_empty() && uncited(outcome) {
+        step.passed = Passed::Unknown;
+        step.means = Means::Nothing;
+        return;
+    }
+    step.sessions = wanted
+        .sessions
+        .iter()
+        .filter(|id| out.contains(id))
+        .cloned()
+        .collect();
+    step.passed = match step.sessions.len() {
+        0 => Passed::Nothing,
+        n if n == wanted.sessions.len() => Passed::All,
+        _ => Passed::Some,
+    };
+    step.reasons = dropped(outcome)
+        .iter()
+        .filter(|drop| wanted.sessions.contains(&session_of(&drop.passage)))
+        .map(|drop| (drop.passage.clone(), drop.reason.clone()))
+        .collect();
+}
+
+/// Preferences were extracted, but none says from what.
+fn uncited(outcome: &StageOutcome) -> bool {
+    matches!(outcome, StageOutcome::Preferences { items } if !items.is_empty())
+}
+
+/// Sessions of which a passage left the stage.
+fn sessions_out(outcome: &StageOutcome) -> BTreeSet<SessionId> {
+    match outcome {
+        StageOutcome::Retrieved { lists } => lists
+            .iter()
+            .flat_map(|list| &list.hits)
+            .map(|hit| hit.passage.session.clone())
+            .collect(),
+        StageOutcome::Filtered { kept, .. } => kept.iter().map(|p| p.session.clone()).collect(),
+        StageOutcome::Ranked { kept, .. } => kept.iter().map(session_of).collect(),
+        StageOutcome::Compacted { items, .. } => {
+            items.iter().map(|item| session_of(&item.passage)).collect()
+        }
+        StageOutcome::Preferences { items } => items
+            .iter()
+            .flat_map(|item| &item.passages)
+            .map(session_of)
+            .collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+fn dropped(outcome: &StageOutcome) -> &[Dropped] {
+    match outcome {
+        StageOutcome::Filtered { dropped, .. }
+        | StageOutcome::Ranked { dropped, .. }
+        | StageOutcome::Compacted { dropped, .. } => dropped,
+        _ => &[],
+    }
+}
+
+fn loss(wanted: Wanted<'_>, steps: &[Step]) -> Loss {
+    if wanted.sessions.is_empty() || steps.iter().all(|step| step.passed == Passed::NotRun) {
+        return Loss::Unknown;
+    }
+    let mut reached = None;
+    let mut latest_lost = None;
+    for step in steps {
+        match step.passed {
+            Passed::NotRun => {}
+            Passed::Nothing => return latest_lost.unwrap_or(Loss::At(step.gate)),
+            Passed::Unknown => break,
+            Passed::All | Passed::Some => {
+                reached = Some(step.gate);
+                if latest_lost.is_none() && misses_latest(wanted, step) {
+                    latest_lost = Some(Loss::LatestAt(step.gate));
+                }
+            }
+        }
+    }
+    latest_lost
+        .or(reached.map(Loss::After))
+        .unwrap_or(Loss::Unknown)
+}
+
+/// A changed preference whose newest evidence did not pass, while older evidence did.
+fn misses_latest(wanted: Wanted<'_>, step: &Step) -> bool {
+    wanted.dynamic
+        && !step.sessions.is_empty()
+        && wanted
+            .sessions
+            .last()
+            .is_some_and(|last| !step.sessions.contains(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::trace::{
+        AlignmentPlan, CompactItem, ExtractedPreference, Output, PlanItem, Query, QueryHits,
+        StageId,
+    };
+    use crate::embed::{Hit, Passage};
+
+    /// Passage ids that leave each stage; `None` where the stage is absent.
+    #[derive(Clone, Default)]
+    struct Planted {
+        retrieved: Option<Vec<&'static str>>,
+        kept: Option<Vec<&'static str>>,
+        ranked: Option<Vec<&'static str>>,
+        compacted: Option<Vec<&'static str>>,
+        /// Citations of the one extracted preference.
+        cited: Option<Vec<&'static str>>,
+        /// Slot of the one plan item.
+        plan: Option<Option<&'static str>>,
+    }
+
+    fn full(ids: &[&'static str]) -> Planted {
+        let ids = Some(ids.to_vec());
+        Planted {
+            retrieved: ids.clone(),
+            kept: ids.clone(),
+            ranked: ids.clone(),
+            compacted: ids.clone(),
+            cited: ids,
+            plan: Some(None),
+        }
+    }
+
+    fn passage(id: &str) -> Passage {
+        let id = PassageId(id.to_owned());
+        let session = session_of(&id);
+        Passage {
+            id,
+            session,
+            date: "2025-01-01T00:00:00".into(),
+            text: String::new(),
+        }
+    }
+
+    fn record(stage: StageId, outcome: StageOutcome) -> StageRecord {
+        let (calls, notes) = (vec![], vec![]);
+        StageRecord {
+            stage,
+            started_ms: 0.0,
+            duration_ms: 0.0,
+            outcome,
+            calls,
+            notes,
+        }
+    }
+
+    fn pid(id: &&'static str) -> PassageId {
+        PassageId((*id).to_owned())
+    }
+
+    fn stages(planted: &Planted) -> Vec<StageRecord> {
+        let mut stages = Vec::new();
+        if let Some(ids) = &planted.retrieved {
+            let hits = ids
+                .iter()
+                .map(|id| Hit {
+                    passage: passage(id),
+                    score: 0.5,
+                })
+                .collect();
+            let query = Query {
+                facet: "task".into(),
+                text: "t".into(),
+            };
+            let outcome = StageOutcome::Retrieved {
+                lists: vec![QueryHits { query, hits }],
+            };
+            stages.push(record(StageId::SimilarityRetrieval, outcome));
+        }
+        if let Some(ids) = &planted.kept {
+            let kept = ids.iter().map(|id| passage(id)).collect();
+            let outcome = StageOutcome::Filtered {
+                kept,
+                dropped: vec![],
+            };
+            stages.push(record(StageId::RedundancyFiltering, outcome));
+        }
+        if let Some(ids) = &planted.ranked {
+            let kept = ids.iter().map(pid).collect();
+            let reason = "salience 3 is below 5".to_owned();
+            let dropped = vec![Dropped {
+                passage: PassageId("s1#9".into()),
+                reason,
+            }];
+            let outcome = StageOutcome::Ranked {
+                scored: vec![],
+                kept,
+                dropped,
+            };
+            stages.push(record(StageId::SalienceReranking, outcome));
+        }
+        if let Some(ids) = &planted.compacted {
+            let item = |id| CompactItem {
+                passage: pid(id),
+                date: String::new(),
+                text: String::new(),
+            };
+            let items = ids.iter().map(item).collect();
+            let outcome = StageOutcome::Compacted {
+                items,
+                dropped: vec![],
+            };
+            stages.push(record(StageId::CompactEvidence, outcome));
+        }
+        if let Some(ids) = &planted.cited {
+            let passages = ids.iter().map(pid).collect();
+            let (text, kind) = ("x".to_owned(), "asked".to_owned());
+            let items = vec![ExtractedPreference {
+                text,
+                kind,
+                passages,
+            }];
+            stages.push(record(
+                StageId::PreferenceExtraction,
+                StageOutcome::Preferences { items },
+            ));
+        }
+        if let Some(slot) = planted.plan {
+            let slot = slot.map(str::to_owned);
+            let items = vec![PlanItem {
+                aspect: "constraint".into(),
+                text: "x".into(),
+                slot,
+            }];
+            let outcome = StageOutcome::Plan {
+                plan: AlignmentPlan { items },
+            };
+            stages.push(record(StageId::TaskPreferenceAlignment, outcome));
+        }
+        let output = Output::GenerateText { text: "x".into() };
+        stages.push(record(
+            StageId::TextGeneration,
+            StageOutcome::Output { output },
+        ));
+        stages
+    }
+
+    #[track_caller]
+    fn check(dynamic: bool, slot: Option<&str>, planted: Planted, expected: Loss) -> Path {
+        let sessions = [SessionId::from("s1"), SessionId::from("s2")];
+        let path = trace(
+            Wanted {
+                sessions: &sessions,
+                dynamic,
+                slot,
+            },
+            &stages(&planted),
+        );
+        assert_eq!(path.loss, expected, "{path:#?}");
+        path
+    }
+
+    const BOTH: [&str; 3] = ["s1#0", "s2#3", "s7#0"];
+    const OLD: [&str; 2] = ["s1#0", "s7#0"];
+    const OTHER: [&str; 1] = ["s7#0"];
+
+    #[test]
+    fn planted_losses_are_found_where_they_were_planted() {
+        let other = || Some(OTHER.to_vec());
+        let cases: [(Planted, Gate); 5] = [
+            (full(&OTHER), Gate::Retrieved),
+            (
+                Planted {
+                    retrieved: Some(BOTH.to_vec()),
+                    ..full(&OTHER)
+                },
+                Gate::Kept,
+            ),
+            (
+                Planted {
+                    ranked: other(),
+                    compacted: other(),
+                    cited: other(),
+                    ..full(&BOTH)
+                },
+                Gate::RankedIn,
+            ),
+            (
+                Planted {
+                    compacted: other(),
+                    cited: other(),
+                    ..full(&BOTH)
+                },
+                Gate::CompactedIn,
+            ),
+            (
+                Planted {
+                    cited: other(),
+                    ..full(&BOTH)
+                },
+                Gate::Extracted,
+            ),
+        ];
+        for (planted, gate) in cases {
+            check(false, None, planted.clone(), Loss::At(gate));
+            check(true, Some("slot"), planted, Loss::At(gate));
+        }
+    }
+
+    #[test]
+    fn a_text_plan_carries_no_link_so_nothing_is_claimed() {
+        let path = check(false, None, full(&BOTH), Loss::After(Gate::Extracted));
+        assert!(
+            path.sentence()
+                .starts_with("The evidence was extracted; no link tells")
+        );
+    }
+
+    #[test]
+    fn a_plan_for_a_call_is_judged_by_its_slot() {
+        let wrong = Planted {
+            plan: Some(Some("budget")),
+            ..full(&BOTH)
+        };
+        check(false, Some("cuisine"), wrong, Loss::At(Gate::Planned));
+        let right = Planted {
+            plan: Some(Some("cuisine")),
+            ..full(&BOTH)
+        };
+        let path = check(false, Some("cuisine"), right, Loss::At(Gate::Output));
+        assert!(path.sentence().starts_with("The plan decided this slot"));
+    }
+
+    #[test]
+    fn the_latest_evidence_counts_where_a_preference_changed() {
+        let lost = Planted {
+            retrieved: Some(BOTH.to_vec()),
+            ..full(&OLD)
+        };
+        check(true, None, lost.clone(), Loss::LatestAt(Gate::Kept));
+        check(false, None, lost, Loss::After(Gate::Extracted));
+    }
+
+    #[test]
+    fn standard_rag_puts_what_it_retrieves_in_front_of_the_model() {
+        let rag = |ids: &[&'static str]| Planted {
+            retrieved: Some(ids.to_vec()),
+            ..Planted::default()
+        };
+        check(false, None, rag(&BOTH), Loss::At(Gate::Output));
+        let path = check(false, None, rag(&OTHER), Loss::At(Gate::Retrieved));
+        assert_eq!(path.steps[1].passed, Passed::NotRun);
+    }
+
+    #[test]
+    fn preferences_without_citations_end_the_trace() {
+        let mute = Planted {
+            cited: Some(vec![]),
+            ..full(&BOTH)
+        };
+        check(false, None, mute, Loss::After(Gate::CompactedIn));
+    }
+
+    #[test]
+    fn without_evidence_links_nothing_is_said() {
+        let path = trace(
+            Wanted {
+                sessions: &[],
+                dynamic: false,
+                slot: None,
+            },
+            &stages(&full(&BOTH)),
+        );
+        assert_eq!(path.loss, Loss::Unknown);
+    }
+
+    #[test]
+    fn reasons_of_the_stage_are_carried_along() {
+        let ranked_out = Planted {
+            ranked: Some(OTHER.to_vec()),
+            ..full(&BOTH)
+        };
+        let path = check(false, None, ranked_out, Loss::At(Gate::RankedIn));
+        let reasons = &path.steps[2].reasons;
+        assert_eq!(reasons.len(), 1);
+        assert_eq!(reasons[0].1, "salience 3 is below 5");
+    }
+}

@@ -1,0 +1,142 @@
+//! Keys of the view: `j` `k` through requirements or stages, arrows to the neighbours, `/` to
+//! the search, `Esc` back out. None acts while the visitor types or a modifier is held.
+
+use super::page::Page;
+use super::stages;
+use crate::run::focus::Tab;
+use leptos::ev;
+use leptos::prelude::*;
+use leptos::wasm_bindgen::JsCast;
+use leptos::web_sys::{Element, HtmlElement, KeyboardEvent};
+
+/// Listens until the view is left.
+pub(super) fn listen(page: Page) {
+    let handle = window_event_listener(ev::keydown, move |event| act(page, &event));
+    on_cleanup(move || handle.remove());
+}
+
+fn act(page: Page, event: &KeyboardEvent) {
+    if event.ctrl_key() || event.alt_key() || event.meta_key() || event.default_prevented() {
+        return;
+    }
+    let typing = typing(event);
+    match event.key().as_str() {
+        "Escape" => back(page, typing),
+        _ if typing => return,
+        "j" => step(page, 1),
+        "k" => step(page, -1),
+        "ArrowLeft" if !in_widget(event) => go(page, false),
+        "ArrowRight" if !in_widget(event) => go(page, true),
+        "/" => focus_search(page),
+        _ => return,
+    }
+    event.prevent_default();
+}
+
+/// Leaves the field, else unmarks the quote, else takes requirement, stage and session out of
+/// focus.
+fn back(page: Page, typing: bool) {
+    if typing {
+        blur();
+    } else if page.quote.get_untracked().is_some() {
+        page.quote.set(None);
+    } else {
+        page.change(|focus| {
+            focus.requirement = None;
+            focus.stage = None;
+            focus.session = None;
+        });
+    }
+}
+
+fn blur() {
+    let active = document()
+        .active_element()
+        .and_then(|e| e.dyn_into::<HtmlElement>().ok());
+    if let Some(element) = active {
+        let _ = element.blur();
+    }
+}
+
+fn typing(event: &KeyboardEvent) -> bool {
+    target(event).is_some_and(|element| {
+        element
+            .matches(
+                "input:not([type=radio]):not([type=checkbox]), textarea, select, [role=dialog] *",
+            )
+            .unwrap_or(false)
+    })
+}
+
+/// Arrow keys belong to radio groups, tab lists and scrollable boxes first.
+fn in_widget(event: &KeyboardEvent) -> bool {
+    target(event).is_some_and(|element| {
+        element
+            .closest("[role=tablist], [role=radiogroup], fieldset, pre, .table-scroll")
+            .is_ok_and(|found| found.is_some())
+    })
+}
+
+fn target(event: &KeyboardEvent) -> Option<Element> {
+    event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok())
+}
+
+/// Through the stages where the trace has the word, else through the requirements.
+fn step(page: Page, by: isize) {
+    let focus = page.focus.get_untracked();
+    if focus.tab == Tab::Outcome || (focus.stage.is_none() && page.shown.get_untracked()) {
+        let ids: Vec<_> = page
+            .rows
+            .get_untracked()
+            .iter()
+            .map(|row| row.id.clone())
+            .collect();
+        let now = focus
+            .requirement
+            .and_then(|id| ids.iter().position(|other| *other == id));
+        if let Some(next) = moved(now, by, ids.len()) {
+            page.show_requirement(&ids[next]);
+        }
+    } else {
+        let tools = stages::of_run(page);
+        let now = focus
+            .stage
+            .and_then(|stage| tools.iter().position(|other| *other == stage));
+        if let Some(next) = moved(now, by, tools.len()) {
+            page.show_stage(tools[next]);
+        }
+    }
+}
+
+fn moved(now: Option<usize>, by: isize, len: usize) -> Option<usize> {
+    let last = len.checked_sub(1)?;
+    Some(match now {
+        Some(now) => now.saturating_add_signed(by).min(last),
+        None if by < 0 => last,
+        None => 0,
+    })
+}
+
+fn go(page: Page, forward: bool) {
+    let neighbours = page.given.with_value(|given| given.neighbours.clone());
+    let address = if forward {
+        neighbours.next
+    } else {
+        neighbours.previous
+    };
+    if let Some(address) = address {
+        page.on.go.run(address);
+    }
+}
+
+fn focus_search(page: Page) {
+    page.show_tab(Tab::History);
+    request_animation_frame(|| {
+        let field = document().get_element_by_id("history-search");
+        if let Some(field) = field.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
+            let _ = field.focus();
+        }
+    });
+}

@@ -1,0 +1,182 @@
+//! What the parts of the view share: the given, what follows from it, and the few things that
+//! are the view's own.
+
+use super::props::{Actions, InstanceProps, RunView};
+use crate::agent::trace::{Output, StageId, StageOutcome, StageRecord};
+use crate::agent::trace_view::{self, Trail};
+use crate::bench::ids::{RequirementId, SessionId};
+use crate::run::focus::{Focus, Tab};
+use crate::run::outcome::{self, Row};
+use crate::run::record::RunStatus;
+use crate::run::timeline::{self, Revealed, Timeline};
+use leptos::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A bundle of signals, passed on as an argument.
+#[derive(Clone, Copy)]
+pub(super) struct Page {
+    pub given: StoredValue<InstanceProps>,
+    pub timeline: StoredValue<Timeline>,
+    pub run: RunView,
+    pub focus: Signal<Focus>,
+    pub on: Actions,
+    /// The hidden half may be seen: revealed, or a run is finished.
+    pub shown: Memo<bool>,
+    /// Stages of the run that goes on, else of the record.
+    pub stages: Memo<Arc<Vec<StageRecord>>>,
+    pub trails: Memo<Arc<Vec<Trail>>>,
+    /// Empty until shown.
+    pub evidence: Memo<Arc<BTreeMap<SessionId, Revealed>>>,
+    pub rows: Memo<Arc<Vec<Row>>>,
+    pub output: Memo<Option<Output>>,
+    /// The quote marked in the output.
+    pub quote: RwSignal<Option<String>>,
+    /// Sessions unfolded beside the one in focus.
+    pub open: RwSignal<BTreeSet<SessionId>>,
+}
+
+impl Page {
+    pub fn new(props: InstanceProps) -> Self {
+        let (run, focus, revealed, on) = (props.run, props.focus, props.revealed, props.on);
+        let timeline = StoredValue::new(Timeline::new(&props.history));
+        let given = StoredValue::new(props);
+        let shown = Memo::new(move |_| revealed.get() || finished(run));
+        let stages = Memo::new(move |_| stages(run));
+        let hidden = move || given.with_value(|given| given.hidden.clone());
+        Self {
+            given,
+            timeline,
+            run,
+            focus,
+            on,
+            shown,
+            stages,
+            trails: Memo::new(move |_| Arc::new(trace_view::trails(&stages.get()))),
+            evidence: Memo::new(move |_| {
+                let evidence = shown.get().then(|| timeline::evidence(&hidden()));
+                Arc::new(evidence.unwrap_or_default())
+            }),
+            rows: Memo::new(move |_| {
+                let record = run.record.get().filter(|_| !running(run));
+                Arc::new(outcome::rows(&hidden(), record.as_deref()))
+            }),
+            output: Memo::new(move |_| {
+                stages
+                    .get()
+                    .iter()
+                    .rev()
+                    .find_map(|record| match &record.outcome {
+                        StageOutcome::Output { output } => Some(output.clone()),
+                        _ => None,
+                    })
+            }),
+            quote: RwSignal::new(None),
+            open: RwSignal::new(BTreeSet::new()),
+        }
+    }
+
+    pub fn running(self) -> bool {
+        running(self.run)
+    }
+
+    /// Whether a session is unfolded.
+    pub fn is_open(self, session: &SessionId) -> bool {
+        self.focus
+            .with(|focus| focus.session.as_ref() == Some(session))
+            || self.open.with(|open| open.contains(session))
+    }
+
+    /// Unfolds a session and puts it into the address, or folds it.
+    pub fn toggle_session(self, session: &SessionId) {
+        if untrack(|| self.is_open(session)) {
+            self.open.update(|open| _ = open.remove(session));
+            self.change(|focus| focus.session = None);
+        } else {
+            self.open.update(|open| _ = open.insert(session.clone()));
+            self.change(|focus| focus.session = Some(session.clone()));
+        }
+    }
+
+    /// Leads to a session in the history.
+    pub fn show_session(self, session: &SessionId) {
+        self.open.update(|open| _ = open.insert(session.clone()));
+        self.change(|focus| {
+            focus.tab = Tab::History;
+            focus.session = Some(session.clone());
+        });
+    }
+
+    /// Leads to a stage.
+    pub fn show_stage(self, stage: StageId) {
+        self.change(|focus| {
+            focus.tab = Tab::Trace;
+            focus.stage = Some(stage);
+        });
+    }
+
+    pub fn toggle_stage(self, stage: StageId) {
+        self.change(|focus| {
+            focus.stage = (focus.stage != Some(stage)).then_some(stage);
+        });
+    }
+
+    /// Leads to a requirement.
+    pub fn show_requirement(self, requirement: &RequirementId) {
+        self.change(|focus| {
+            focus.tab = Tab::Outcome;
+            focus.requirement = Some(requirement.clone());
+        });
+    }
+
+    pub fn show_tab(self, tab: Tab) {
+        self.change(|focus| focus.tab = tab);
+    }
+
+    /// Marks a quote in the output and leads there.
+    pub fn show_quote(self, quote: &str) {
+        self.quote.set(Some(quote.to_owned()));
+        self.change(|focus| focus.tab = Tab::Outcome);
+        super::scroll::to("output");
+    }
+
+    pub fn change(self, change: impl FnOnce(&mut Focus)) {
+        let mut focus = self.focus.get_untracked();
+        let before = focus.clone();
+        change(&mut focus);
+        if focus != before {
+            self.on.focus.run(focus);
+        }
+    }
+
+    /// Date of a session as `2 Mar`, for links to it.
+    pub fn day(self, session: &SessionId) -> String {
+        self.timeline.with_value(|timeline| {
+            let row = timeline.position(session).map(|at| &timeline.rows[at]);
+            row.map(|row| row.date.day_label())
+                .unwrap_or_else(|| session.0.clone())
+        })
+    }
+}
+
+fn running(run: RunView) -> bool {
+    run.status.get() == Some(RunStatus::Running)
+}
+
+fn finished(run: RunView) -> bool {
+    run.status.get() == Some(RunStatus::Done)
+        || (!running(run)
+            && run.record.with(|record| {
+                record
+                    .as_ref()
+                    .is_some_and(|record| record.status == RunStatus::Done)
+            }))
+}
+
+fn stages(run: RunView) -> Arc<Vec<StageRecord>> {
+    let live = run.stages.get();
+    match run.record.get() {
+        Some(record) if !running(run) => Arc::new(record.stages.clone()),
+        _ => Arc::new(live),
+    }
+}

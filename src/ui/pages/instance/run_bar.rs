@@ -1,0 +1,190 @@
+//! Choose a system, run it, watch it, stop it.
+
+use super::page::Page;
+use super::props::Progress;
+use crate::agent::trace::System;
+use crate::agent::trace_view::{duration, name, system_name};
+use crate::run::record::RunStatus;
+use leptos::prelude::*;
+use std::time::Duration;
+
+/// The bar above the zones.
+#[component]
+pub(super) fn RunBar(page: Page) -> impl IntoView {
+    let model = page.given.with_value(|given| given.model);
+    view! {
+        <section class="inst-run" aria-label="Run">
+            <div class="inst-row">
+                <Systems page />
+                <Buttons page />
+                <p class="inst-model">
+                    <span class="muted">"with "</span>
+                    <strong>{move || model.get()}</strong>
+                </p>
+                <Elapsed page />
+            </div>
+            <StatusLine page />
+            <ProgressLine page />
+        </section>
+    }
+}
+
+#[component]
+fn Systems(page: Page) -> impl IntoView {
+    let (systems, chosen) = page
+        .given
+        .with_value(|given| (given.systems.clone(), given.system));
+    let options = systems.into_iter().map(|system: System| {
+        view! {
+            <label class="inst-choice">
+                <input
+                    type="radio"
+                    name="system"
+                    prop:checked=move || chosen.get() == system
+                    prop:disabled=move || page.running()
+                    on:change=move |_| page.on.choose_system.run(system)
+                />
+                <span>{system_name(system)}</span>
+            </label>
+        }
+    });
+    view! {
+        <fieldset class="inst-systems">
+            <legend class="sr-only">"System"</legend>
+            {options.collect_view()}
+        </fieldset>
+    }
+}
+
+#[component]
+fn Buttons(page: Page) -> impl IntoView {
+    let (system, blocked) = page.given.with_value(|given| (given.system, given.blocked));
+    let label = move || match page.run.status.get() {
+        None => "Run",
+        Some(_) => "Run again",
+    };
+    let cancel = move || {
+        view! {
+            <button type="button" class="button" on:click=move |_| page.on.cancel.run(())>
+                "Cancel"
+            </button>
+        }
+    };
+    view! {
+        <Show when=move || !page.running() fallback=cancel>
+            <button
+                type="button"
+                class="button primary"
+                prop:disabled=move || blocked.get().is_some()
+                on:click=move |_| page.on.run.run(system.get_untracked())
+            >
+                {label}
+            </button>
+            <Show when=move || page.run.resumable.get()>
+                <button type="button" class="button" on:click=move |_| page.on.resume.run(())>
+                    "Resume"
+                </button>
+            </Show>
+        </Show>
+    }
+}
+
+/// Time since the start, counted on while the run goes on.
+#[component]
+fn Elapsed(page: Page) -> impl IntoView {
+    let now = RwSignal::new(js_sys::Date::now());
+    let tick = move || {
+        if untrack(|| page.running()) {
+            now.set(js_sys::Date::now());
+        }
+    };
+    if let Ok(handle) = set_interval_with_handle(tick, Duration::from_millis(200)) {
+        on_cleanup(move || handle.clear());
+    }
+    let text = move || {
+        let (start, end) = match page.run.record.get().filter(|_| !page.running()) {
+            Some(record) => (record.started_ms, record.ended_ms?),
+            None if page.running() => (page.run.started_ms.get()?, now.get()),
+            None => return None,
+        };
+        Some(duration((end - start).max(0.0)))
+    };
+    view! { <p class="inst-elapsed">{text}</p> }
+}
+
+/// What goes on, in a sentence; read out when it changes.
+#[component]
+fn StatusLine(page: Page) -> impl IntoView {
+    let blocked = page.given.with_value(|given| given.blocked);
+    let sentence = Memo::new(move |_| sentence(page).or_else(|| blocked.get()));
+    let bad = move || matches!(page.run.status.get(), Some(RunStatus::Failed { .. }));
+    view! {
+        <p class="inst-status" role="status" aria-live="polite" class:bad=bad>
+            {move || sentence.get()}
+            {move || journal_note(page)}
+        </p>
+    }
+}
+
+fn sentence(page: Page) -> Option<String> {
+    let run = page.run;
+    Some(match run.status.get()? {
+        RunStatus::Running if run.judging.get() => "Judging the output …".to_owned(),
+        RunStatus::Running => match run.current.get() {
+            Some(stage) => format!("{} …", name(stage)),
+            None => "Getting ready …".to_owned(),
+        },
+        RunStatus::Done => "Done.".to_owned(),
+        RunStatus::Cancelled => "Cancelled; finished stages are kept.".to_owned(),
+        RunStatus::Failed { message } => message,
+    })
+}
+
+/// How many calls were not paid again.
+fn journal_note(page: Page) -> Option<String> {
+    let stages = page.stages.get();
+    let calls = stages.iter().flat_map(|stage| &stage.calls);
+    let n = calls.filter(|call| call.from_journal).count();
+    (n > 0).then(|| {
+        format!(
+            " {} came from the journal and cost nothing again.",
+            crate::agent::trace_view::count(n, "answer", "answers")
+        )
+    })
+}
+
+/// Work of known or unknown size inside the current step.
+#[component]
+fn ProgressLine(page: Page) -> impl IntoView {
+    let line = move || {
+        let progress = page.run.progress.get().filter(|_| page.running())?;
+        let label = progress_label(&progress);
+        let bar = match progress.total {
+            0 => view! { <progress aria-label=progress.what></progress> }.into_any(),
+            total => view! {
+                <progress
+                    aria-label=progress.what
+                    max=total.to_string()
+                    value=progress.done.min(total).to_string()
+                ></progress>
+            }
+            .into_any(),
+        };
+        Some(view! {
+            <p class="inst-progress">
+                {bar} <span class="muted">{label}</span>
+            </p>
+        })
+    };
+    line
+}
+
+fn progress_label(progress: &Progress) -> String {
+    match progress.total {
+        0 => progress.what.clone(),
+        total => {
+            let share = 100.0 * progress.done.min(total) as f64 / total as f64;
+            format!("{}, {share:.0} %", progress.what)
+        }
+    }
+}

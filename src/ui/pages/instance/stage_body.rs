@@ -1,0 +1,237 @@
+//! What a stage produced, each kind in its own form, with links to the history.
+
+use super::page::Page;
+use super::task::plain;
+use crate::agent::trace::{
+    AlignmentPlan, CompactItem, Dropped, ExtractedPreference, Output, Query, QueryHits,
+    ScoredPassage, StageOutcome,
+};
+use crate::agent::trace_view::session_of;
+use crate::embed::{Hit, Passage, PassageId};
+use leptos::prelude::*;
+
+/// The outcome of one stage.
+#[component]
+pub(super) fn StageBody(page: Page, outcome: StageOutcome) -> impl IntoView {
+    match outcome {
+        StageOutcome::Queries { queries } => {
+            queries.into_iter().map(query).collect_view().into_any()
+        }
+        StageOutcome::Retrieved { lists } => lists
+            .into_iter()
+            .map(|list| hits(page, list))
+            .collect_view()
+            .into_any(),
+        StageOutcome::Filtered { kept, dropped } => filtered(page, kept, dropped),
+        StageOutcome::Ranked {
+            scored,
+            kept,
+            dropped,
+        } => ranked(page, scored, &kept, dropped),
+        StageOutcome::Compacted {
+            items,
+            dropped: out,
+        } => {
+            let items = items
+                .into_iter()
+                .map(|item| compact(page, item))
+                .collect_view();
+            view! { <ul class="plain-list">{items}</ul> {dropped(page, out)} }.into_any()
+        }
+        StageOutcome::Preferences { items } => preferences(page, items),
+        StageOutcome::Plan { plan } => self::plan(plan),
+        StageOutcome::Output { output } => self::output(output),
+        StageOutcome::Failed { message } => {
+            view! { <p class="stage-failed">{message}</p> }.into_any()
+        }
+    }
+}
+
+/// A button that leads to the passage's session.
+pub(super) fn passage_link(page: Page, passage: &PassageId) -> impl IntoView + use<> {
+    let session = session_of(passage);
+    let label = format!("{} · {}", page.day(&session), passage.0);
+    view! {
+        <button
+            type="button"
+            class="link passage-link"
+            title="Show in the history"
+            on:click=move |_| page.show_session(&session)
+        >
+            {label}
+        </button>
+    }
+}
+
+fn query(query: Query) -> impl IntoView {
+    view! {
+        <p class="query">
+            <span class="inst-tag">{query.facet}</span>
+            {query.text}
+        </p>
+    }
+}
+
+fn hits(page: Page, list: QueryHits) -> impl IntoView {
+    let hits = list
+        .hits
+        .into_iter()
+        .map(|hit| one_hit(page, hit))
+        .collect_view();
+    view! {
+        {query(list.query)}
+        <ol class="hits">{hits}</ol>
+    }
+}
+
+fn one_hit(page: Page, hit: Hit) -> impl IntoView {
+    let score = hit.score.clamp(0.0, 1.0);
+    view! {
+        <li>
+            <span class="meter" style=format!("--share:{score}") aria-hidden="true"></span>
+            <span class="score">{format!("{:.3}", hit.score)}</span>
+            {passage_link(page, &hit.passage.id)}
+            <span class="excerpt">{hit.passage.text}</span>
+        </li>
+    }
+}
+
+fn filtered(page: Page, kept: Vec<Passage>, out: Vec<Dropped>) -> AnyView {
+    let kept = kept.into_iter().map(|passage| {
+        view! {
+            <li>
+                {passage_link(page, &passage.id)} <span class="excerpt">{passage.text}</span>
+            </li>
+        }
+    });
+    view! {
+        <ul class="plain-list">{kept.collect_view()}</ul>
+        {dropped(page, out)}
+    }
+    .into_any()
+}
+
+fn dropped(page: Page, dropped: Vec<Dropped>) -> Option<impl IntoView> {
+    let any = !dropped.is_empty();
+    let items = dropped.into_iter().map(move |drop| {
+        view! {
+            <li>
+                {passage_link(page, &drop.passage)} " " <span>{drop.reason}</span>
+            </li>
+        }
+    });
+    any.then(|| {
+        view! {
+            <h4>"Dropped"</h4>
+            <ul class="plain-list dropped">{items.collect_view()}</ul>
+        }
+    })
+}
+
+fn ranked(
+    page: Page,
+    scored: Vec<ScoredPassage>,
+    kept: &[PassageId],
+    out: Vec<Dropped>,
+) -> AnyView {
+    let rows = scored
+        .into_iter()
+        .map(|score| {
+            let stays = kept.contains(&score.passage);
+            let salience = score
+                .salience
+                .map_or("no score".to_owned(), |s| format!("{s}"));
+            let share = score.salience.unwrap_or(0.0).clamp(0.0, 10.0) / 10.0;
+            view! {
+                <li class:dropped=!stays>
+                    <span class="meter" style=format!("--share:{share}") aria-hidden="true"></span>
+                    <span class="score">{salience}</span>
+                    {passage_link(page, &score.passage)}
+                    <span>{if stays { "kept" } else { "dropped" }}</span>
+                    <span class="muted">{signals(&score.signals)}</span>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <ol class="hits">{rows}</ol>
+        {dropped(page, out)}
+    }
+    .into_any()
+}
+
+fn signals(signals: &[String]) -> String {
+    signals
+        .iter()
+        .map(|signal| signal.replace('_', " "))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn compact(page: Page, item: CompactItem) -> impl IntoView {
+    view! {
+        <li>
+            {passage_link(page, &item.passage)} <span>{item.text}</span>
+        </li>
+    }
+}
+
+fn preferences(page: Page, items: Vec<ExtractedPreference>) -> AnyView {
+    if items.is_empty() {
+        return view! { <p>"None extracted."</p> }.into_any();
+    }
+    let items = items.into_iter().map(|item| {
+        let links: Vec<_> = item
+            .passages
+            .iter()
+            .map(|passage| passage_link(page, passage))
+            .collect();
+        view! {
+            <li>
+                <span class="inst-tag">{item.kind}</span>
+                {item.text}
+                <span class="links">{links}</span>
+            </li>
+        }
+    });
+    view! { <ul class="plain-list">{items.collect_view()}</ul> }.into_any()
+}
+
+fn plan(plan: AlignmentPlan) -> AnyView {
+    if plan.items.is_empty() {
+        return view! { <p>"The plan is empty."</p> }.into_any();
+    }
+    let items = plan.items.into_iter().map(|item| {
+        view! {
+            <li>
+                <span class="inst-tag">{item.aspect}</span>
+                {item.slot.map(|slot| view! { <code>{slot}</code> " " })}
+                {item.text}
+            </li>
+        }
+    });
+    view! { <ul class="plain-list">{items.collect_view()}</ul> }.into_any()
+}
+
+/// A short form: the whole stands in the outcome zone.
+fn output(output: Output) -> AnyView {
+    match output {
+        Output::GenerateText { text } => view! { <p class="excerpt long">{text}</p> }.into_any(),
+        Output::CallApi { slots, description } => {
+            let slots = slots.into_iter().map(|(slot, value)| {
+                view! {
+                    <li>
+                        <code>{slot}</code>
+                        " "
+                        {plain(&value)}
+                    </li>
+                }
+            });
+            view! {
+                <p>{description}</p>
+                <ul class="plain-list">{slots.collect_view()}</ul>
+            }
+            .into_any()
+        }
+    }
+}

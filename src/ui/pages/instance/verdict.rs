@@ -1,0 +1,158 @@
+//! One hidden requirement: its verdict, why, and, where it was not met, where it was lost.
+
+use super::lost_path::LostPath;
+use super::output::state_word;
+use super::page::Page;
+use crate::bench::hidden::{Preference, PreferenceKind};
+use crate::judge::{VerdictSource, VerdictState};
+use crate::run::outcome::{EvidenceLink, Row, Ruling, signal_name};
+use leptos::prelude::*;
+
+/// Icon and word of a state.
+#[component]
+pub(super) fn State(state: VerdictState) -> impl IntoView {
+    let (class, word) = state_word(state);
+    let path = match state {
+        VerdictState::Met => "M3.5 8.5l3 3 6-7",
+        VerdictState::NotMet => "M4 4l8 8M12 4l-8 8",
+        VerdictState::Unscored => "M4 8h8",
+    };
+    view! {
+        <span class="state" data-state=class>
+            <svg viewBox="0 0 16 16" aria-hidden="true">
+                <path d=path />
+            </svg>
+            {word}
+        </span>
+    }
+}
+
+/// A requirement with all that is known about it.
+#[component]
+pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
+    let id = row.id.clone();
+    let focused = {
+        let id = id.clone();
+        move || {
+            page.focus
+                .with(|focus| focus.requirement.as_ref() == Some(&id))
+        }
+    };
+    let anchor = format!("requirement-{id}");
+    let state = row.state();
+    let class = state.map_or("open", |state| state_word(state).0);
+    let ruling = row.verdict.clone().map(|ruling| self::ruling(page, ruling));
+    let path = row
+        .path
+        .clone()
+        .map(|path| view! { <LostPath page path /> });
+    view! {
+        <li class="verdict" id=anchor data-state=class class:focused=focused>
+            <div class="verdict-head">
+                <button
+                    type="button"
+                    class="link verdict-id"
+                    title="Link to this requirement"
+                    on:click=move |_| page.show_requirement(&id)
+                >
+                    {row.id.0.clone()}
+                </button>
+                {match state {
+                    Some(state) => view! { <State state /> }.into_any(),
+                    None => view! { <span class="state" data-state="open">"not judged yet"</span> }.into_any(),
+                }}
+                {row.disputed.then(|| view! { <span class="inst-tag warn">"judges disagree"</span> })}
+                {row.slot.clone().map(|slot| view! { <code>{slot}</code> })}
+            </div>
+            <p class="verdict-text">{row.text.clone()}</p>
+            {ruling}
+            {row.others.iter().map(other).collect_view()}
+            {path}
+            {row.preference.clone().map(preference)}
+            {evidence(page, row.evidence.clone())}
+        </li>
+    }
+}
+
+fn ruling(page: Page, ruling: Ruling) -> impl IntoView {
+    let verdict = ruling.verdict;
+    let quote = verdict
+        .quote
+        .filter(|quote| !quote.trim().is_empty())
+        .map(|quote| {
+            let text = format!("“{quote}”");
+            view! {
+                <button
+                    type="button"
+                    class="link quote-link"
+                    title="Mark these words in the output"
+                    on:click=move |_| page.show_quote(&quote)
+                >
+                    {text}
+                </button>
+            }
+        });
+    view! {
+        <p class="verdict-why">
+            {verdict.rationale} " " <span class="muted">{source(verdict.source, &ruling.judge)}</span>
+        </p>
+        {quote}
+    }
+}
+
+fn source(source: VerdictSource, judge: &str) -> String {
+    match source {
+        VerdictSource::Reference => "Decided by the reference value.".to_owned(),
+        VerdictSource::Check => "Decided by a programmatic check.".to_owned(),
+        VerdictSource::Model => format!("Decided by {judge}."),
+        VerdictSource::None => String::new(),
+    }
+}
+
+fn other(ruling: &Ruling) -> impl IntoView + use<> {
+    view! {
+        <p class="verdict-why">
+            <State state=ruling.verdict.state />
+            {format!(" {}: {}", ruling.judge, ruling.verdict.rationale)}
+        </p>
+    }
+}
+
+fn preference(preference: Preference) -> impl IntoView {
+    let change = (preference.kind == PreferenceKind::Dynamic).then(|| {
+        let before = preference
+            .previous
+            .map(|value| format!(", before: {}", value.replace('_', " ")));
+        view! { <span class="inst-tag">{format!("changed{}", before.unwrap_or_default())}</span> }
+    });
+    view! {
+        <p class="verdict-preference">
+            <span class="muted">"Preference "</span>
+            {preference.text}
+            " "
+            {change}
+        </p>
+    }
+}
+
+fn evidence(page: Page, links: Vec<EvidenceLink>) -> impl IntoView {
+    let links = links.into_iter().map(|link| {
+        let label = format!("{} · {}", page.day(&link.session), signal_name(link.signal));
+        view! {
+            <button
+                type="button"
+                class="link evidence-link"
+                title="Show in the history"
+                on:click=move |_| page.show_session(&link.session)
+            >
+                {label}
+            </button>
+        }
+    });
+    view! {
+        <p class="links">
+            <span class="muted">"Evidence"</span>
+            {links.collect_view()}
+        </p>
+    }
+}

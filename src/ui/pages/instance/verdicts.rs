@@ -1,0 +1,84 @@
+//! The score of the instance and every hidden requirement.
+
+use super::page::Page;
+use super::props::ExportFormat;
+use super::reveal::Reveal;
+use super::verdict::VerdictItem;
+use crate::run::outcome::Tally;
+use leptos::prelude::*;
+
+/// Requirements with their verdicts, once they may be shown.
+#[component]
+pub(super) fn Verdicts(page: Page) -> impl IntoView {
+    let list = move || {
+        page.rows
+            .get()
+            .iter()
+            .map(|row| view! { <VerdictItem page row=row.clone() /> })
+            .collect_view()
+    };
+    view! {
+        <div class="zone-head">
+            <h2>"Requirements"</h2>
+            <Show when=move || page.shown.get()>
+                <p class="muted">{move || tally(page).sentence()}</p>
+            </Show>
+        </div>
+        <Show when=move || page.shown.get() fallback=move || view! { <Reveal page /> }>
+            <Score page />
+            <ol class="verdicts">{list}</ol>
+        </Show>
+        <Export page />
+    }
+}
+
+fn tally(page: Page) -> Tally {
+    page.rows.with(|rows| Tally::of(rows))
+}
+
+/// The score as a number and as one cell for each requirement.
+#[component]
+fn Score(page: Page) -> impl IntoView {
+    let number = move || tally(page).score().map(|score| format!("{score:.2}"));
+    let cells = move || {
+        let cell = |row: &crate::run::outcome::Row| {
+            let state = row
+                .state()
+                .map_or("open", |state| super::output::state_word(state).0);
+            view! { <span class="score-cell" data-state=state></span> }
+        };
+        page.rows.get().iter().map(cell).collect_view()
+    };
+    move || {
+        number().map(|number| {
+            view! {
+                <div class="score-line">
+                    <span class="score-number">{number}</span>
+                    <span class="muted">"mean over the judged requirements"</span>
+                    <span class="score-cells" aria-hidden="true">{cells}</span>
+                </div>
+            }
+        })
+    }
+}
+
+#[component]
+fn Export(page: Page) -> impl IntoView {
+    let ready = move || page.run.record.with(Option::is_some) && !page.running();
+    let button = move |format, label: &'static str| {
+        view! {
+            <button type="button" class="button small" on:click=move |_| page.on.export.run(format)>
+                {label}
+            </button>
+        }
+    };
+    view! {
+        <Show when=ready>
+            <div class="inst-row export" role="group" aria-label="Save the result">
+                <span class="muted">"Save for Inspect"</span>
+                {button(ExportFormat::Json, "JSON")}
+                {button(ExportFormat::JsonGz, "JSON, gzip'd")}
+            </div>
+        </Show>
+    }
+}
