@@ -43,7 +43,7 @@ impl Gate {
             Gate::Retrieved => "retrieved",
             Gate::Kept => "kept",
             Gate::RankedIn => "ranked in",
-            Gate::CompactedIn => "compacted in",
+            Gate::CompactedIn => "compacted",
             Gate::Extracted => "extracted",
             Gate::Planned => "in the plan",
             Gate::Output => "in the output",
@@ -246,17 +246,17 @@ fn planned(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
 }
 
 fn by_passages(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
-    let out = sessions_out(outcome);
     step.means = if step.gate == Gate::Extracted {
         Means::Citation
     } else {
         Means::Evidence
     };
-    if out.is_empty() && uncited(outcome) {
+    // Preferences that were extracted, but none says from what.
+    let Some(out) = sessions_out(outcome) else {
         step.passed = Passed::Unknown;
         step.means = Means::Nothing;
         return;
-    }
+    };
     step.sessions = wanted
         .sessions
         .iter()
@@ -275,14 +275,9 @@ fn by_passages(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
         .collect();
 }
 
-/// Preferences were extracted, but none says from what.
-fn uncited(outcome: &StageOutcome) -> bool {
-    matches!(outcome, StageOutcome::Preferences { items } if !items.is_empty())
-}
-
-/// Sessions of which a passage left the stage.
-fn sessions_out(outcome: &StageOutcome) -> BTreeSet<SessionId> {
-    match outcome {
+/// Sessions of which a passage left the stage; `None` where what leaves names no passage.
+pub fn sessions_out(outcome: &StageOutcome) -> Option<BTreeSet<SessionId>> {
+    Some(match outcome {
         StageOutcome::Retrieved { lists } => lists
             .iter()
             .flat_map(|list| &list.hits)
@@ -293,13 +288,16 @@ fn sessions_out(outcome: &StageOutcome) -> BTreeSet<SessionId> {
         StageOutcome::Compacted { items, .. } => {
             items.iter().map(|item| session_of(&item.passage)).collect()
         }
-        StageOutcome::Preferences { items } => items
-            .iter()
-            .flat_map(|item| &item.passages)
-            .map(session_of)
-            .collect(),
-        _ => BTreeSet::new(),
-    }
+        StageOutcome::Preferences { items } if items.iter().any(|i| !i.passages.is_empty()) => {
+            items
+                .iter()
+                .flat_map(|item| &item.passages)
+                .map(session_of)
+                .collect()
+        }
+        StageOutcome::Preferences { items } if items.is_empty() => BTreeSet::new(),
+        _ => return None,
+    })
 }
 
 fn dropped(outcome: &StageOutcome) -> &[Dropped] {

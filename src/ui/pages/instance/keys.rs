@@ -9,6 +9,14 @@ use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
 use leptos::web_sys::{Element, HtmlElement, KeyboardEvent};
 
+/// Keys and what they do, for the help.
+pub const KEYS: &[(&str, &str)] = &[
+    ("j k", "next and previous requirement or stage"),
+    ("← →", "previous and next instance"),
+    ("/", "search the history"),
+    ("Esc", "leave the field, unmark, fold"),
+];
+
 /// Listens until the view is left.
 pub(super) fn listen(page: Page) {
     let handle = window_event_listener(ev::keydown, move |event| act(page, &event));

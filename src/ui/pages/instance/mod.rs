@@ -20,6 +20,7 @@ mod task;
 mod verdict;
 mod verdicts;
 
+pub use keys::KEYS;
 pub use props::{Actions, ExportFormat, InstanceProps, Neighbours, Progress, RunView};
 
 use header::Header;

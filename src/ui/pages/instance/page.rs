@@ -29,6 +29,8 @@ pub(super) struct Page {
     /// Empty until shown.
     pub evidence: Memo<Arc<BTreeMap<SessionId, Revealed>>>,
     pub rows: Memo<Arc<Vec<Row>>>,
+    /// Evidence sessions of the requirement in focus, else of all; empty until shown.
+    pub wanted: Memo<Vec<SessionId>>,
     pub output: Memo<Option<Output>>,
     /// The quote marked in the output.
     pub quote: RwSignal<Option<String>>,
@@ -44,6 +46,17 @@ impl Page {
         let shown = Memo::new(move |_| revealed.get() || finished(run));
         let stages = Memo::new(move |_| stages(run));
         let hidden = move || given.with_value(|given| given.hidden.clone());
+        let rows = Memo::new(move |_| {
+            let record = run.record.get().filter(|_| !running(run));
+            Arc::new(outcome::rows(&hidden(), record.as_deref()))
+        });
+        let wanted = Memo::new(move |_| match shown.get() {
+            true => wanted(
+                &rows.get(),
+                focus.with(|focus| focus.requirement.clone()).as_ref(),
+            ),
+            false => Vec::new(),
+        });
         Self {
             given,
             timeline,
@@ -57,10 +70,8 @@ impl Page {
                 let evidence = shown.get().then(|| timeline::evidence(&hidden()));
                 Arc::new(evidence.unwrap_or_default())
             }),
-            rows: Memo::new(move |_| {
-                let record = run.record.get().filter(|_| !running(run));
-                Arc::new(outcome::rows(&hidden(), record.as_deref()))
-            }),
+            rows,
+            wanted,
             output: Memo::new(move |_| {
                 stages
                     .get()
@@ -157,6 +168,18 @@ impl Page {
                 .unwrap_or_else(|| session.0.clone())
         })
     }
+}
+
+/// Evidence of one requirement, or, where none is in focus, of all.
+fn wanted(rows: &[Row], focus: Option<&RequirementId>) -> Vec<SessionId> {
+    let one = rows.iter().find(|row| Some(&row.id) == focus);
+    let rows = one.map_or(rows, std::slice::from_ref);
+    let sessions: BTreeSet<_> = rows
+        .iter()
+        .flat_map(|row| &row.evidence)
+        .map(|link| link.session.clone())
+        .collect();
+    sessions.into_iter().collect()
 }
 
 fn running(run: RunView) -> bool {

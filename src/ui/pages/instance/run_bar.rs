@@ -21,9 +21,9 @@ pub(super) fn RunBar(page: Page) -> impl IntoView {
                     <span class="muted">"with "</span>
                     <strong>{move || model.get()}</strong>
                 </p>
+                <StatusLine page />
                 <Elapsed page />
             </div>
-            <StatusLine page />
             <ProgressLine page />
         </section>
     }

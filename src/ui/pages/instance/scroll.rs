@@ -27,7 +27,12 @@ pub(super) fn follow(page: Page) {
         Memo::new(move |_| focus.with(part))
     };
     let parts = [
-        part(|focus| focus.session.as_ref().map(|id| format!("session-{id}"))),
+        part(|focus| {
+            focus
+                .session
+                .as_ref()
+                .map(|id| format!("session-{id}-line"))
+        }),
         part(|focus| focus.stage.map(super::stages::anchor)),
         part(|focus| {
             focus

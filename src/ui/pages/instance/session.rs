@@ -38,7 +38,7 @@ pub(super) fn SessionItem(
     view! {
         <li
             class="session"
-            id=anchor
+            id=anchor.clone()
             class:open=move || open.get()
             class:is-found=move || trails.with(|t| !t.is_empty())
             class:is-evidence=move || evidence.with(Option::is_some)
@@ -46,6 +46,7 @@ pub(super) fn SessionItem(
             <button
                 type="button"
                 class="session-line"
+                id=format!("{anchor}-line")
                 aria-expanded=move || open.get().to_string()
                 on:click=move |_| page.toggle_session(&id)
             >

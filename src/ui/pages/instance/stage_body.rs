@@ -51,10 +51,13 @@ pub(super) fn StageBody(page: Page, outcome: StageOutcome) -> impl IntoView {
 pub(super) fn passage_link(page: Page, passage: &PassageId) -> impl IntoView + use<> {
     let session = session_of(passage);
     let label = format!("{} · {}", page.day(&session), passage.0);
+    let of_evidence = session.clone();
+    let is_evidence = move || page.evidence.with(|all| all.contains_key(&of_evidence));
     view! {
         <button
             type="button"
             class="link passage-link"
+            class:evidence-link=is_evidence
             title="Show in the history"
             on:click=move |_| page.show_session(&session)
         >
@@ -148,7 +151,7 @@ fn ranked(
                     <span class="score">{salience}</span>
                     {passage_link(page, &score.passage)}
                     <span>{if stays { "kept" } else { "dropped" }}</span>
-                    <span class="muted">{signals(&score.signals)}</span>
+                    <span class="hit-note">{signals(&score.signals)}</span>
                 </li>
             }
         })

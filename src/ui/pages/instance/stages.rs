@@ -5,6 +5,8 @@ use super::page::Page;
 use super::stage_body::StageBody;
 use crate::agent::trace::{StageId, StageOutcome, StageRecord};
 use crate::agent::trace_view::{TOOLS, about, duration, name, summary, takes_part, tokens};
+use crate::bench::ids::SessionId;
+use crate::run::lost;
 use crate::ui::parts::copy::CopyButton;
 use leptos::prelude::*;
 
@@ -99,6 +101,7 @@ fn StageItem(page: Page, tool: StageId) -> impl IntoView {
                 <span class="stage-name">{name(tool)}</span>
                 <span class="stage-note">{move || note(record.get().as_ref(), state())}</span>
                 <span class="stage-cost">{move || record.get().as_ref().map(cost)}</span>
+                {move || reach(page, record.get().as_ref()?)}
             </button>
             <Show when=move || open.get()>
                 <div class="stage-body">
@@ -109,6 +112,33 @@ fn StageItem(page: Page, tool: StageId) -> impl IntoView {
             <Stream page tool />
         </li>
     }
+}
+
+/// How much evidence left the stage: of the requirement in focus, else of the whole instance.
+fn reach(page: Page, record: &StageRecord) -> Option<impl IntoView + use<>> {
+    let wanted = page.wanted.get();
+    let (passed, title) = reached(&record.outcome, &wanted)?;
+    let text = format!("{passed} of {}", wanted.len());
+    Some(view! {
+        <span class="stage-evidence" data-none=passed == 0 title=title>
+            {text}
+            <span class="sr-only">" evidence sessions"</span>
+        </span>
+    })
+}
+
+fn reached(outcome: &StageOutcome, wanted: &[SessionId]) -> Option<(usize, String)> {
+    let out = lost::sessions_out(outcome)?;
+    let passed = wanted
+        .iter()
+        .filter(|session| out.contains(*session))
+        .count();
+    let verb = match outcome {
+        StageOutcome::Preferences { .. } => "cited by an extracted preference",
+        _ => "past this stage",
+    };
+    let title = format!("{passed} of {} evidence sessions {verb}", wanted.len());
+    (!wanted.is_empty()).then_some((passed, title))
 }
 
 fn failed(record: &StageRecord) -> bool {

@@ -76,6 +76,10 @@ pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
 
 fn ruling(page: Page, ruling: Ruling) -> impl IntoView {
     let verdict = ruling.verdict;
+    let source = match verdict.state {
+        VerdictState::Unscored => String::new(),
+        _ => source(verdict.source, &ruling.judge),
+    };
     let quote = verdict
         .quote
         .filter(|quote| !quote.trim().is_empty())
@@ -94,7 +98,7 @@ fn ruling(page: Page, ruling: Ruling) -> impl IntoView {
         });
     view! {
         <p class="verdict-why">
-            {verdict.rationale} " " <span class="muted">{source(verdict.source, &ruling.judge)}</span>
+            {verdict.rationale} " " <span class="muted">{source}</span>
         </p>
         {quote}
     }
