@@ -6,6 +6,7 @@ pub mod focus;
 pub mod journal;
 pub mod lost;
 pub mod outcome;
+pub mod passages;
 pub mod record;
 pub mod timeline;
 

@@ -1,11 +1,10 @@
-//! A history as a timeline: months, search, marks, and the text of a session cut where passages
-//! and search words begin and end.
+//! A history as a timeline: sessions by month, search, and which of them are evidence.
 
 use crate::bench::hidden::{Evidence, HiddenInstance, Signal};
 use crate::bench::ids::{PreferenceId, SessionId};
 use crate::bench::visible::{History, Role, Session};
+use chrono::{Datelike, NaiveDateTime};
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 
 /// Sessions by date, ready to list and search.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,98 +27,40 @@ pub struct Row {
     haystack: String,
 }
 
-/// A date of the data set, without zone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Date {
-    pub year: u16,
-    /// 1 to 12; 0 where the text was no date.
-    pub month: u8,
-    pub day: u8,
-    /// `19:04`, or empty.
-    pub time: String,
-}
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-/// Days of a common year before each month.
-const BEFORE: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+/// A date of the data set, without zone; `None` where the text was no date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Date(pub Option<NaiveDateTime>);
 
 impl Date {
-    /// Reads `2025-03-02T19:04:00`; what cannot be read is zero.
+    /// Reads `2025-03-02T19:04:00`.
     pub fn parse(text: &str) -> Self {
-        let (date, time) = text.split_once('T').unwrap_or((text, ""));
-        let mut parts = date.splitn(3, '-');
-        let mut next = || {
-            parts
-                .next()
-                .and_then(|part| part.parse::<u16>().ok())
-                .unwrap_or(0)
-        };
-        let (year, month, day) = (next(), next(), next());
-        let month = if (1..=12).contains(&month) {
-            month as u8
-        } else {
-            0
-        };
-        let day = if (1..=31).contains(&day) {
-            day as u8
-        } else {
-            0
-        };
-        Self {
-            year,
-            month,
-            day,
-            time: time.get(..5).unwrap_or("").to_owned(),
-        }
+        Self(NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S").ok())
     }
 
     /// `March 2025`.
     pub fn month_label(&self) -> String {
-        match self.month_name() {
-            Some(name) => format!("{name} {}", self.year),
-            None => "without date".to_owned(),
-        }
+        self.label("%B %Y")
     }
 
     /// `2 Mar`.
     pub fn day_label(&self) -> String {
-        match self.month_name() {
-            Some(name) => format!("{} {}", self.day, &name[..3]),
-            None => "?".to_owned(),
-        }
+        self.label("%-d %b")
     }
 
     /// `2 March 2025, 19:04`.
     pub fn long_label(&self) -> String {
-        match self.month_name() {
-            Some(name) if self.time.is_empty() => format!("{} {name} {}", self.day, self.year),
-            Some(name) => format!("{} {name} {}, {}", self.day, self.year, self.time),
-            None => "without date".to_owned(),
-        }
+        self.label("%-d %B %Y, %H:%M")
     }
 
-    fn month_name(&self) -> Option<&'static str> {
-        MONTHS.get(usize::from(self.month).checked_sub(1)?).copied()
+    /// Day of the year from 0.
+    pub fn day_of_year(&self) -> u32 {
+        self.0.map_or(0, |date| date.ordinal0())
     }
 
-    /// Day of the year from 0; leap days fall on the first of March, which a drawing forgives.
-    pub fn day_of_year(&self) -> u16 {
-        match usize::from(self.month).checked_sub(1) {
-            Some(month) => BEFORE[month] + u16::from(self.day.max(1)) - 1,
-            None => 0,
+    fn label(&self, format: &str) -> String {
+        match self.0 {
+            Some(date) => date.format(format).to_string(),
+            None => "undated".to_owned(),
         }
     }
 }
@@ -174,7 +115,7 @@ impl Timeline {
 
     /// The rows with a line before each month.
     pub fn lines(&self, rows: &[usize]) -> Vec<Line> {
-        let month = |at: &usize| (self.rows[*at].date.year, self.rows[*at].date.month);
+        let month = |at: &usize| self.rows[*at].date.month_label();
         let mut lines = Vec::with_capacity(rows.len() + 13);
         for group in rows.chunk_by(|a, b| month(a) == month(b)) {
             let label = self.rows[group[0]].date.month_label();
@@ -188,7 +129,7 @@ impl Timeline {
     pub fn weeks(&self) -> [u16; 53] {
         let mut weeks = [0; 53];
         for row in &self.rows {
-            weeks[usize::from(row.date.day_of_year() / 7).min(52)] += 1;
+            weeks[(row.date.day_of_year() / 7).min(52) as usize] += 1;
         }
         weeks
     }
@@ -261,133 +202,6 @@ fn add(revealed: &mut Revealed, item: &Evidence, hidden: &HiddenInstance) {
     }
 }
 
-/// A turn cut into pieces.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bubble {
-    pub role: Role,
-    pub pieces: Vec<Piece>,
-}
-
-/// A run of text with the same marks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub text: String,
-    /// Index of the first passage that covers it.
-    pub passage: Option<usize>,
-    /// A word searched for.
-    pub found: bool,
-}
-
-/// Byte ranges of passages within [`Session::render`]; a passage whose text is not there, for
-/// example one of another data set, has none.
-pub fn spans(session: &Session, passages: &[&str]) -> Vec<Option<Range<usize>>> {
-    let rendered = session.render();
-    let find = |text: &&str| rendered.find(*text).map(|start| start..start + text.len());
-    passages.iter().map(find).collect()
-}
-
-/// The turns of a session, cut at passages (see [`spans`]) and at the words searched for.
-pub fn bubbles(session: &Session, spans: &[Option<Range<usize>>], words: &[String]) -> Vec<Bubble> {
-    let mut start = 0;
-    let mut bubbles = Vec::with_capacity(session.turns.len());
-    for turn in &session.turns {
-        start += match turn.role {
-            Role::User => "User: ".len(),
-            Role::Assistant => "Assistant: ".len(),
-        };
-        bubbles.push(Bubble {
-            role: turn.role,
-            pieces: pieces(&turn.text, start, spans, words),
-        });
-        start += turn.text.len() + "\n".len();
-    }
-    bubbles
-}
-
-fn pieces(
-    text: &str,
-    start: usize,
-    spans: &[Option<Range<usize>>],
-    words: &[String],
-) -> Vec<Piece> {
-    let found: Vec<Range<usize>> = words
-        .iter()
-        .flat_map(|word| occurrences(text, word))
-        .collect();
-    let covering = |at: usize| {
-        spans
-            .iter()
-            .position(|span| span.as_ref().is_some_and(|s| s.contains(&(start + at))))
-    };
-    let mut pieces: Vec<Piece> = Vec::new();
-    for pair in cuts(text, start, spans, &found).windows(2) {
-        let (from, to) = (pair[0], pair[1]);
-        let piece = Piece {
-            text: text[from..to].to_owned(),
-            passage: covering(from),
-            found: found.iter().any(|range| range.contains(&from)),
-        };
-        pieces.push(piece);
-    }
-    pieces
-}
-
-/// Sorted character boundaries at which marks change, both ends included.
-fn cuts(
-    text: &str,
-    start: usize,
-    spans: &[Option<Range<usize>>],
-    found: &[Range<usize>],
-) -> Vec<usize> {
-    let spans = spans
-        .iter()
-        .flatten()
-        .flat_map(|span| [span.start, span.end]);
-    let within = spans.filter_map(|at| at.checked_sub(start));
-    let mut cuts: Vec<usize> = within
-        .chain(found.iter().flat_map(|range| [range.start, range.end]))
-        .chain([0, text.len()])
-        .filter(|at| *at <= text.len() && text.is_char_boundary(*at))
-        .collect();
-    cuts.sort_unstable();
-    cuts.dedup();
-    cuts
-}
-
-/// Where a lower-case word occurs in a text, whatever its case; byte ranges of the text as it
-/// stands, because lower-casing can change lengths.
-pub fn occurrences(text: &str, word: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    if word.is_empty() {
-        return found;
-    }
-    let mut end = 0;
-    for (at, _) in text.char_indices() {
-        if at < end {
-            continue;
-        }
-        if let Some(length) = prefix_length(&text[at..], word) {
-            end = at + length;
-            found.push(at..end);
-        }
-    }
-    found
-}
-
-/// Bytes of the prefix of `text` whose lower case is `word`.
-fn prefix_length(text: &str, word: &str) -> Option<usize> {
-    let mut rest = word;
-    for (at, c) in text.char_indices() {
-        if rest.is_empty() {
-            return Some(at);
-        }
-        for lower in c.to_lowercase() {
-            rest = rest.strip_prefix(lower)?;
-        }
-    }
-    rest.is_empty().then_some(text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -440,11 +254,9 @@ mod tests {
             (date.day_label().as_str(), date.day_of_year()),
             ("2 Mar", 60)
         );
-        assert_eq!(Date::parse("2025-12-31").day_of_year(), 364);
+        assert_eq!(Date::parse("2025-12-31T00:00:00").day_of_year(), 364);
         for odd in ["", "soon", "2025-13-40T", "2025-02-30Tü", "99999-1-1T1"] {
-            let date = Date::parse(odd);
-            date.long_label();
-            assert!(date.day_of_year() < 366, "{odd}");
+            assert_eq!(Date::parse(odd).long_label(), "undated");
         }
     }
 
@@ -468,42 +280,6 @@ mod tests {
             ]
         );
         assert_eq!(timeline.weeks()[52], 1);
-    }
-
-    #[test]
-    fn a_passage_across_turns_is_marked_in_both() {
-        let session = session(
-            "s",
-            "",
-            &[(Role::User, "Grüße, kurz"), (Role::Assistant, "Gern.")],
-        );
-        let spans = spans(&session, &["kurz\nAssistant: Gern", "elsewhere"]);
-        assert_eq!(spans[1], None);
-        let cut = bubbles(&session, &spans, &[]);
-        let marked: Vec<Vec<(&str, Option<usize>)>> = cut
-            .iter()
-            .map(|b| {
-                b.pieces
-                    .iter()
-                    .map(|p| (p.text.as_str(), p.passage))
-                    .collect()
-            })
-            .collect();
-        assert_eq!(
-            marked,
-            [
-                vec![("Grüße, ", None), ("kurz", Some(0))],
-                vec![("Gern", Some(0)), (".", None)]
-            ]
-        );
-    }
-
-    #[test]
-    fn words_are_found_whatever_their_case_and_length_in_bytes() {
-        assert_eq!(occurrences("İstanbul ISTANBUL", "istanbul"), [10..18]);
-        assert_eq!(occurrences("ÄÖäö", "ö"), [2..4, 6..8]);
-        assert_eq!(occurrences("aaa", "aa"), [0..2]);
-        assert!(occurrences("abc", "").is_empty());
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::page::Page;
 use crate::agent::trace_view::{Trail, count, name};
 use crate::bench::visible::{Role, Session};
 use crate::run::outcome::signal_name;
-use crate::run::timeline::{Bubble, Piece, Revealed, bubbles, spans};
+use crate::run::passages::{Bubble, Piece, bubbles, spans};
+use crate::run::timeline::Revealed;
 use leptos::prelude::*;
 
 /// A session's line; its turns are made only when it is unfolded.

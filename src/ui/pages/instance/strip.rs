@@ -22,11 +22,7 @@ pub(super) fn Strip(page: Page) -> impl IntoView {
         view! { <rect class="strip-bar" x=x y=y width=WEEK - 1.5 height=height rx="1" /> }
     });
     let months = INITIALS.into_iter().enumerate().map(|(month, initial)| {
-        let x = x_of(&Date {
-            month: month as u8 + 1,
-            day: 15,
-            ..Date::default()
-        });
+        let x = (month as f64 + 0.5) * WIDTH / 12.0;
         view! { <text class="strip-month" x=x y="58" text-anchor="middle">{initial}</text> }
     });
     let label = move || {
