@@ -66,6 +66,20 @@ pub fn about(tool: StageId) -> &'static str {
     }
 }
 
+/// What the tool works on, in a few words.
+pub fn input(tool: StageId) -> &'static str {
+    match tool {
+        StageId::QueryExpansion => "the task and its scenario",
+        StageId::SimilarityRetrieval => "the task as first query, then the expanded ones",
+        StageId::RedundancyFiltering => "all passages found",
+        StageId::SalienceReranking => "the passages kept by the filter",
+        StageId::CompactEvidence => "the passages ranked in",
+        StageId::PreferenceExtraction => "the compacted evidence",
+        StageId::TaskPreferenceAlignment => "the extracted preferences and the task",
+        StageId::TextGeneration | StageId::ParameterFilling => "the task and what came before",
+    }
+}
+
 /// Name of a system, as menus show it.
 pub fn system_name(system: System) -> &'static str {
     match system {

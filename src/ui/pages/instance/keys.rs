@@ -141,10 +141,15 @@ fn go(page: Page, forward: bool) {
 
 fn focus_search(page: Page) {
     page.show_tab(Tab::History);
-    request_animation_frame(|| {
-        let field = document().get_element_by_id("history-search");
-        if let Some(field) = field.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
-            let _ = field.focus();
+    focus_on("history-search");
+}
+
+/// Focuses the element with this id after the next frame, when it is rendered.
+pub(super) fn focus_on(id: &'static str) {
+    request_animation_frame(move || {
+        let element = document().get_element_by_id(id);
+        if let Some(element) = element.and_then(|e| e.dyn_into::<HtmlElement>().ok()) {
+            let _ = element.focus();
         }
     });
 }

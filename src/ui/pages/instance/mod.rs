@@ -8,6 +8,7 @@ mod lost_path;
 mod output;
 mod page;
 mod props;
+mod provenance;
 mod reveal;
 mod run_bar;
 mod scroll;

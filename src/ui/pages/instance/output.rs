@@ -57,7 +57,7 @@ fn Text(page: Page, text: String) -> impl IntoView {
         })
     };
     view! {
-        <div class="output-text">{shown}</div>
+        <div class="output-text" tabindex="0">{shown}</div>
         {missing}
         <p class="inst-row">
             <label class="inst-check">
@@ -93,11 +93,11 @@ fn Call(page: Page, slots: Map<String, Value>, description: String) -> impl Into
         .collect();
     let rows = known
         .iter()
-        .map(|slot| row(page, &slot.name, slots.get(&slot.name)))
+        .map(|slot| row(page, &slot.name, &slot.description, slots.get(&slot.name)))
         .collect_view();
     let extra = extra
         .iter()
-        .map(|key| row(page, key, slots.get(key)))
+        .map(|key| row(page, key, "not in the template", slots.get(key)))
         .collect_view();
     let copied = StoredValue::new(slots);
     let json = Callback::new(move |()| {
@@ -124,7 +124,7 @@ fn Call(page: Page, slots: Map<String, Value>, description: String) -> impl Into
     }
 }
 
-fn row(page: Page, slot: &str, value: Option<&Value>) -> impl IntoView + use<> {
+fn row(page: Page, slot: &str, meaning: &str, value: Option<&Value>) -> impl IntoView + use<> {
     let value = match value {
         Some(value) => view! { <strong>{plain(value)}</strong> }.into_any(),
         None => view! { <span class="muted">"left out"</span> }.into_any(),
@@ -150,6 +150,7 @@ fn row(page: Page, slot: &str, value: Option<&Value>) -> impl IntoView + use<> {
         <tr>
             <th scope="row">
                 <code>{slot.to_owned()}</code>
+                <small class="slot-meaning">{meaning.to_owned()}</small>
             </th>
             <td>{value}</td>
             <td>{verdict}</td>

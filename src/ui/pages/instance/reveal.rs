@@ -8,6 +8,11 @@ use leptos::prelude::*;
 #[component]
 pub(super) fn Reveal(page: Page) -> impl IntoView {
     let asking = RwSignal::new(false);
+    // The button that asked goes away, so the answer takes the focus over.
+    let ask = move |_| {
+        asking.set(true);
+        super::keys::focus_on("reveal-yes");
+    };
     let n = page
         .given
         .with_value(|given| given.hidden.requirements.len());
@@ -21,7 +26,7 @@ pub(super) fn Reveal(page: Page) -> impl IntoView {
                 when=move || asking.get()
                 fallback=move || {
                     view! {
-                        <button type="button" class="button" on:click=move |_| asking.set(true)>
+                        <button type="button" class="button" on:click=ask>
                             "Reveal hidden requirements"
                         </button>
                     }
@@ -36,7 +41,7 @@ pub(super) fn Reveal(page: Page) -> impl IntoView {
                         <button
                             type="button"
                             class="button primary"
-                            autofocus
+                            id="reveal-yes"
                             on:click=move |_| page.on.reveal.run(())
                         >
                             "Reveal"

@@ -56,35 +56,33 @@ fn Systems(page: Page) -> impl IntoView {
     }
 }
 
+/// One button that runs and cancels, so that the focus stays where it is.
 #[component]
 fn Buttons(page: Page) -> impl IntoView {
     let (system, blocked) = page.given.with_value(|given| (given.system, given.blocked));
     let label = move || match page.run.status.get() {
         None => "Run",
+        Some(RunStatus::Running) => "Cancel",
         Some(_) => "Run again",
     };
-    let cancel = move || {
-        view! {
-            <button type="button" class="button" on:click=move |_| page.on.cancel.run(())>
-                "Cancel"
-            </button>
-        }
+    let act = move |_| match untrack(|| page.running()) {
+        true => page.on.cancel.run(()),
+        false => page.on.run.run(system.get_untracked()),
     };
     view! {
-        <Show when=move || !page.running() fallback=cancel>
-            <button
-                type="button"
-                class="button primary"
-                prop:disabled=move || blocked.get().is_some()
-                on:click=move |_| page.on.run.run(system.get_untracked())
-            >
-                {label}
+        <button
+            type="button"
+            class="button"
+            class:primary=move || !page.running()
+            prop:disabled=move || !page.running() && blocked.get().is_some()
+            on:click=act
+        >
+            {label}
+        </button>
+        <Show when=move || !page.running() && page.run.resumable.get()>
+            <button type="button" class="button" on:click=move |_| page.on.resume.run(())>
+                "Resume"
             </button>
-            <Show when=move || page.run.resumable.get()>
-                <button type="button" class="button" on:click=move |_| page.on.resume.run(())>
-                    "Resume"
-                </button>
-            </Show>
         </Show>
     }
 }
@@ -134,7 +132,10 @@ fn sentence(page: Page) -> Option<String> {
             Some(stage) => format!("{} …", name(stage)),
             None => "Getting ready …".to_owned(),
         },
-        RunStatus::Done => "Done.".to_owned(),
+        RunStatus::Done => match run.record.get() {
+            Some(record) => format!("Done by {}.", record.agent.label()),
+            None => "Done.".to_owned(),
+        },
         RunStatus::Cancelled => "Cancelled; finished stages are kept.".to_owned(),
         RunStatus::Failed { message } => message,
     })

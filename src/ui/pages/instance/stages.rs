@@ -4,7 +4,7 @@ use super::call::Calls;
 use super::page::Page;
 use super::stage_body::StageBody;
 use crate::agent::trace::{StageId, StageOutcome, StageRecord};
-use crate::agent::trace_view::{TOOLS, about, duration, name, summary, takes_part, tokens};
+use crate::agent::trace_view::{TOOLS, about, duration, input, name, summary, takes_part, tokens};
 use crate::bench::ids::SessionId;
 use crate::run::lost;
 use crate::ui::parts::copy::CopyButton;
@@ -105,7 +105,9 @@ fn StageItem(page: Page, tool: StageId) -> impl IntoView {
             </button>
             <Show when=move || open.get()>
                 <div class="stage-body">
-                    <p class="muted">{about(tool)}</p>
+                    <p class="muted">
+                        {about(tool)} " Works on " {input(tool)} "."
+                    </p>
                     {move || record.get().map(|record| body(page, record))}
                 </div>
             </Show>

@@ -12,8 +12,9 @@ use serde_json::Value;
 pub(super) fn TaskCard(page: Page) -> impl IntoView {
     let given = page.given.get_value();
     let task = given.instance.task.clone();
-    let content = (!task.content.trim().is_empty())
-        .then(|| view! { <div class="inst-content"><Markdown text=task.content /></div> });
+    let content = (!task.content.trim().is_empty()).then(
+        || view! { <div class="inst-content" tabindex="0"><Markdown text=task.content /></div> },
+    );
     let api = given.instance.api.clone().map(template);
     let persona = move || {
         let persona = page.given.with_value(|given| given.persona.clone());

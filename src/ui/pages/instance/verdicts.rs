@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use super::props::ExportFormat;
+use super::provenance::Provenance;
 use super::reveal::Reveal;
 use super::verdict::VerdictItem;
 use crate::run::outcome::Tally;
@@ -29,6 +30,7 @@ pub(super) fn Verdicts(page: Page) -> impl IntoView {
             <ol class="verdicts">{list}</ol>
         </Show>
         <Export page />
+        <Provenance page />
     }
 }
 

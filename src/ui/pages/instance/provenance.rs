@@ -1,0 +1,92 @@
+//! What the numbers of a run rest on, so that they can be reproduced.
+
+use super::page::Page;
+use crate::agent::trace_view::system_name;
+use crate::run::record::{Params, RunRecord};
+use leptos::prelude::*;
+
+/// Folded away until asked for; nothing before a run.
+#[component]
+pub(super) fn Provenance(page: Page) -> impl IntoView {
+    move || page.run.record.get().map(|record| details(&record))
+}
+
+fn details(record: &RunRecord) -> impl IntoView + use<> {
+    let facts = facts(record)
+        .into_iter()
+        .chain(params(&record.params))
+        .map(|(name, value)| {
+            view! {
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+            }
+        });
+    view! {
+        <details class="inst-fold">
+            <summary>"How this result was made"</summary>
+            <dl class="facts">{facts.collect_view()}</dl>
+        </details>
+    }
+}
+
+fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let judges: Vec<_> = record.judgements.iter().map(|j| j.judge.clone()).collect();
+    vec![
+        ("System", system_name(record.system).to_owned()),
+        ("Model", record.agent.label()),
+        ("Judges", judges.join(", ")),
+        (
+            "Data set",
+            format!("{} {}", record.dataset.name, short(&record.dataset.sha256)),
+        ),
+        (
+            "Retriever",
+            format!(
+                "{} {}, {} search",
+                record.retriever.model,
+                short(&record.retriever.model_sha256),
+                record.retriever.method
+            ),
+        ),
+        ("Repeat", record.epoch.to_string()),
+        ("Run", record.id.clone()),
+        ("Version", record.app_version.clone()),
+    ]
+}
+
+fn params(params: &Params) -> Vec<(&'static str, String)> {
+    let temperature = params
+        .temperature
+        .map_or("not sent".to_owned(), |t| t.to_string());
+    vec![
+        ("Passages a query", params.top_k.to_string()),
+        (
+            "Expanded queries",
+            format!("at most {}", params.max_queries),
+        ),
+        ("Passages kept", format!("at most {}", params.max_passages)),
+        ("Salience", format!("at least {}", params.min_salience)),
+        (
+            "Chunks",
+            format!(
+                "{} tokens, {} shared",
+                params.chunk_tokens, params.chunk_overlap
+            ),
+        ),
+        (
+            "Near duplicate",
+            format!("from cosine {}", params.near_duplicate),
+        ),
+        (
+            "Output limit",
+            format!("{} tokens", params.max_output_tokens),
+        ),
+        ("Temperature", temperature),
+        ("Seed", params.seed.to_string()),
+    ]
+}
+
+/// The first characters of a hash; the result file holds the whole.
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
