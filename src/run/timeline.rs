@@ -79,8 +79,13 @@ pub enum Filter {
 /// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Line {
-    /// Name of a month and its sessions in the list.
-    Month(String, usize),
+    /// A month of the list.
+    Month {
+        label: String,
+        sessions: usize,
+        /// Index of its first row: names are not unique where dates are missing.
+        first: usize,
+    },
     /// Index of a row.
     Session(usize),
 }
@@ -118,8 +123,14 @@ impl Timeline {
         let month = |at: &usize| self.rows[*at].date.month_label();
         let mut lines = Vec::with_capacity(rows.len() + 13);
         for group in rows.chunk_by(|a, b| month(a) == month(b)) {
-            let label = self.rows[group[0]].date.month_label();
-            lines.push(Line::Month(label, group.len()));
+            let first = group[0];
+            let label = self.rows[first].date.month_label();
+            let sessions = group.len();
+            lines.push(Line::Month {
+                label,
+                sessions,
+                first,
+            });
             lines.extend(group.iter().map(|at| Line::Session(*at)));
         }
         lines
@@ -272,10 +283,18 @@ mod tests {
         assert_eq!(
             lines,
             [
-                Line::Month("January 2025".into(), 2),
+                Line::Month {
+                    label: "January 2025".into(),
+                    sessions: 2,
+                    first: 0
+                },
                 Line::Session(0),
                 Line::Session(1),
-                Line::Month("December 2025".into(), 1),
+                Line::Month {
+                    label: "December 2025".into(),
+                    sessions: 1,
+                    first: 2
+                },
                 Line::Session(2),
             ]
         );

@@ -46,7 +46,7 @@ pub(super) fn HistoryZone(page: Page) -> impl IntoView {
         <ol class="sessions">
             <For each=lines key=Clone::clone let:line>
                 {match line {
-                    Line::Month(name, n) => month(name, n).into_any(),
+                    Line::Month { label, sessions, .. } => month(label, sessions).into_any(),
                     Line::Session(at) => view! { <SessionItem page at words /> }.into_any(),
                 }}
             </For>
