@@ -1,0 +1,154 @@
+//! The domain table and what is exported from it.
+
+use crate::results_records::{failed_call, record};
+use iba_lab::judge::VerdictState::{Met, NotMet, Unscored};
+use iba_lab::results::table::{self, Source, TableRow};
+use iba_lab::results::{LoadedResult, csv, inspect};
+use iba_lab::run::record::RunRecord;
+use iba_lab::score::paper::PaperResults;
+use std::sync::Arc;
+
+fn paper() -> PaperResults {
+    PaperResults::parse(include_str!("../../public/paper/results.json")).unwrap()
+}
+
+fn arcs(records: impl IntoIterator<Item = RunRecord>) -> Vec<Arc<RunRecord>> {
+    records.into_iter().map(Arc::new).collect()
+}
+
+fn percents(row: &TableRow) -> Vec<Option<f64>> {
+    row.cells.iter().map(|cell| cell.percent).collect()
+}
+
+#[test]
+fn columns_are_those_of_the_paper() {
+    let ours: Vec<_> = table::columns()
+        .into_iter()
+        .map(|c| (c.id, c.label))
+        .collect();
+    let theirs: Vec<_> = paper()
+        .domains
+        .into_iter()
+        .map(|d| (d.id.0, d.label))
+        .collect();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn a_row_for_each_system_and_judge_says_what_is_missing() {
+    let records = arcs([
+        record("i1", 1, "work", &[Met, NotMet, Unscored]),
+        record("i1", 2, "work", &[Met, Met, Met]),
+        record("i2", 1, "daily_consumption", &[Met, NotMet, NotMet, NotMet]),
+        failed_call("i9"),
+    ]);
+    let found = table::build(&records, &[], None, &[]);
+    let heads: Vec<_> = found
+        .rows
+        .iter()
+        .map(|r| (r.system.as_str(), r.model.as_str(), r.judge.as_str()))
+        .collect();
+    assert_eq!(
+        heads,
+        [
+            ("IBA-Agent", "some-model", "programmatic"),
+            ("IBA-Agent", "some-model", "judge-model"),
+            (
+                "Standard RAG",
+                "embedded baseline (no language model)",
+                "not judged"
+            ),
+        ]
+    );
+    // Work: (1/2 + 3/3) / 2; daily: 1/4; overall their mean.
+    let mut expected = vec![None; 9];
+    (expected[1], expected[2]) = (Some(75.0), Some(25.0));
+    let first = &found.rows[0];
+    assert_eq!(percents(first), expected);
+    assert_eq!(
+        (first.overall.percent, first.overall.instances),
+        (Some(50.0), Some(2))
+    );
+    assert_eq!(first.partial.as_deref(), Some("1 requirement unscored"));
+    assert_eq!(found.rows[1].overall.percent, None);
+    assert_eq!(
+        found.rows[1].partial.as_deref(),
+        Some("10 requirements unscored")
+    );
+    assert_eq!(
+        found.rows[2].partial.as_deref(),
+        Some("1 run not finished, 1 run not judged")
+    );
+}
+
+#[test]
+fn files_stand_apart_from_this_tab_and_keys_are_unique() {
+    let records = [record("i1", 1, "work", &[Met])];
+    let meta = inspect::FileMeta {
+        id: "x".to_owned(),
+        created_ms: 0.0,
+    };
+    let log = inspect::write(&records, &meta).unwrap();
+    let open = |bytes: &[u8], name: &str| {
+        let (file, notices) = inspect::read(bytes, name).unwrap();
+        Arc::new(LoadedResult { file, notices })
+    };
+    let ours = open(log.json().as_bytes(), "ours.json");
+    let theirs = open(
+        include_bytes!("../data/inspect/foreign.json.gz"),
+        "theirs.json.gz",
+    );
+    let found = table::build(&arcs(records), &[ours.clone(), ours, theirs], None, &[]);
+    let keys: std::collections::BTreeSet<&str> =
+        found.rows.iter().map(|r| r.key.as_str()).collect();
+    assert_eq!((keys.len(), found.rows.len()), (8, 8));
+    let foreign = &found.rows[6];
+    assert_eq!(foreign.source, Source::File("theirs.json.gz".to_owned()));
+    // C, I and NaN in each of four samples; two more failed before they were scored.
+    assert_eq!(
+        (foreign.judge.as_str(), foreign.overall.percent),
+        ("by_requirement", Some(50.0))
+    );
+    assert_eq!(
+        foreign.partial.as_deref(),
+        Some("2 samples without a score between 0 and 1")
+    );
+    assert_eq!(percents(foreign), vec![None; 9]);
+}
+
+#[test]
+fn printed_rows_are_overlaid_as_printed() {
+    let overlay = ["table4/rag__qwen2_5_7b_instruct", "table4/none", "none"].map(str::to_owned);
+    let found = table::build(&[], &[], Some(&paper()), &overlay);
+    assert_eq!(found.rows.len(), 1);
+    let row = &found.rows[0];
+    let printed = [52.7, 51.0, 77.3, 55.5, 67.1, 65.2, 75.0, 40.1, 37.1].map(Some);
+    assert_eq!(percents(row), printed);
+    assert_eq!(
+        (row.overall.percent, row.overall.instances),
+        (Some(58.3), None)
+    );
+    assert_eq!(row.source, Source::Paper("Table 4".to_owned()));
+    assert_eq!(
+        row.judge,
+        "DeepSeek-V3.2, Qwen3-4B-Instruct, Qwen3-30B-A3B-Instruct"
+    );
+}
+
+#[test]
+fn the_table_as_csv_has_one_line_a_row() {
+    let mut evil = record("i1", 1, "work", &[Met, Met, NotMet]);
+    evil.dataset.name = "=cmd()".to_owned();
+    evil.judgements.truncate(1);
+    let text = csv::domain_table(&table::build(&arcs([evil]), &[], None, &[]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with(
+        "\u{feff}source,system,model,judge,dataset,dataset_sha256,writing_and_design,work,"
+    ));
+    let expected = format!(
+        "this tab,IBA-Agent,some-model,programmatic,'=cmd(),{},,66.66666666666666,,,,,,,,66.66666666666666,1,0,0,",
+        "ab".repeat(32)
+    );
+    assert_eq!(lines[1], expected);
+    assert_eq!(lines.len(), 2);
+}
