@@ -70,8 +70,26 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 /// Score of one output judged one or more times: repeats of the same judge are averaged first,
 /// then the judges with equal weight.
 pub fn of_judgements(judgements: &[Judgement]) -> InstanceScore {
-    let _ = judgements;
-    todo!()
+    let mut by_judge: BTreeMap<&str, Vec<InstanceScore>> = BTreeMap::new();
+    for judgement in judgements {
+        let scores = by_judge.entry(&judgement.judge).or_default();
+        scores.push(of_verdicts(&judgement.verdicts));
+    }
+    average(
+        by_judge
+            .values()
+            .map(|repeats| average(repeats.iter().copied())),
+    )
+}
+
+/// Mean of those with a mean; counts are summed.
+fn average(scores: impl IntoIterator<Item = InstanceScore>) -> InstanceScore {
+    let scores: Vec<InstanceScore> = scores.into_iter().collect();
+    InstanceScore {
+        mean: mean(scores.iter().filter_map(|s| s.mean)),
+        scored: scores.iter().map(|s| s.scored).sum(),
+        unscored: scores.iter().map(|s| s.unscored).sum(),
+    }
 }
 
 /// One line of the table's input: a run of an instance and its score.
@@ -95,8 +113,36 @@ impl From<&RunRecord> for Entry {
 /// The table of one system's runs. Entries of the same instance are repeats and are averaged
 /// before anything else.
 pub fn table(entries: &[Entry]) -> ScoreTable {
-    let _ = entries;
-    todo!()
+    let mut repeats: BTreeMap<(&DomainId, &InstanceId), Vec<InstanceScore>> = BTreeMap::new();
+    for entry in entries {
+        let scores = repeats.entry((&entry.domain, &entry.instance)).or_default();
+        scores.push(entry.score);
+    }
+    let mut by_domain: BTreeMap<DomainId, Vec<InstanceScore>> = BTreeMap::new();
+    for ((domain, _), scores) in &repeats {
+        let instances = by_domain.entry((*domain).clone()).or_default();
+        instances.push(average(scores.iter().copied()));
+    }
+    let all: Vec<InstanceScore> = by_domain.values().flatten().copied().collect();
+    ScoreTable {
+        domains: by_domain
+            .into_iter()
+            .map(|(id, scores)| (id, over_instances(&scores)))
+            .collect(),
+        overall: over_instances(&all),
+    }
+}
+
+fn over_instances(scores: &[InstanceScore]) -> MeanScore {
+    let with = scores.iter().filter(|s| s.mean.is_some()).count();
+    let total = average(scores.iter().copied());
+    MeanScore {
+        mean: total.mean,
+        instances: with as u32,
+        without_score: (scores.len() - with) as u32,
+        scored: total.scored,
+        unscored: total.unscored,
+    }
 }
 
 /// The published Overall from domain scores and the number of instances behind each.
@@ -108,4 +154,88 @@ pub fn weighted_overall(domains: impl IntoIterator<Item = (f64, u32)>) -> Option
             (sum + weight * score, n + weight)
         });
     (n > 0.0).then(|| sum / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::VerdictSource;
+    use VerdictState::{Met, NotMet, Unscored};
+
+    fn judgement(judge: &str, states: &[VerdictState]) -> Judgement {
+        let verdict = |(i, state): (usize, &VerdictState)| Verdict {
+            requirement: format!("r{i}").as_str().into(),
+            state: *state,
+            source: VerdictSource::Model,
+            rationale: String::new(),
+            quote: None,
+        };
+        Judgement {
+            judge: judge.to_owned(),
+            prompt: None,
+            verdicts: states.iter().enumerate().map(verdict).collect(),
+            calls: Vec::new(),
+        }
+    }
+
+    fn entry(instance: &str, domain: &str, mean: Option<f64>) -> Entry {
+        let score = InstanceScore {
+            mean,
+            scored: mean.map_or(0, |_| 2),
+            unscored: 1,
+        };
+        Entry {
+            instance: instance.into(),
+            domain: domain.into(),
+            score,
+        }
+    }
+
+    #[test]
+    fn leaves_unscored_requirements_out_of_the_mean() {
+        let score = of_verdicts(&judgement("a", &[Met, NotMet, Unscored, Met]).verdicts);
+        assert_eq!(
+            (score.mean, score.scored, score.unscored),
+            (Some(2.0 / 3.0), 3, 1)
+        );
+        let none = of_verdicts(&judgement("a", &[Unscored]).verdicts);
+        assert_eq!((none.mean, none.scored, none.unscored), (None, 0, 1));
+    }
+
+    // By hand: judge a scores 1 and 0, mean 0.5; judge b scores 1; both alike, 0.75.
+    // All three pooled would give 2/3.
+    #[test]
+    fn averages_the_repeats_of_a_judge_before_the_judges() {
+        let judged = [
+            judgement("a", &[Met]),
+            judgement("a", &[NotMet]),
+            judgement("b", &[Met]),
+        ];
+        assert_eq!(of_judgements(&judged).mean, Some(0.75));
+    }
+
+    #[test]
+    fn a_judge_without_any_score_does_not_pull_the_mean() {
+        let judged = [judgement("a", &[Met]), judgement("b", &[Unscored])];
+        assert_eq!(of_judgements(&judged).mean, Some(1.0));
+        assert_eq!(of_judgements(&[]).mean, None);
+    }
+
+    // By hand: x is (1 + 0) / 2; work = (0.5 + 1) / 2; overall = (0.5 + 1 + 0) / 3.
+    #[test]
+    fn overall_is_the_mean_over_instances_not_over_domains_or_runs() {
+        let table = table(&[
+            entry("x", "work", Some(1.0)),
+            entry("x", "work", Some(0.0)),
+            entry("y", "work", Some(1.0)),
+            entry("z", "planning", Some(0.0)),
+            entry("u", "planning", None),
+        ]);
+        assert_eq!(table.domains[&"work".into()].mean, Some(0.75));
+        assert_eq!(table.overall.mean, Some(0.5));
+        assert_eq!(
+            (table.overall.instances, table.overall.without_score),
+            (3, 1)
+        );
+    }
 }
