@@ -1,4 +1,19 @@
 //! Prompt texts (`*.md` beside this file), one typed render function each, and a hash of each.
+//!
+//! Wording is our own, after the rules in the paper. No render function takes a hidden type but
+//! [`judge`], which gets the texts of requirements.
+
+pub mod quote;
+mod template;
+
+use crate::agent::facets::Facet;
+use crate::agent::trace::{AlignmentPlan, CompactItem, ExtractedPreference, PromptRef};
+use crate::bench::taxonomy::ApiTemplate;
+use crate::bench::visible::Instance;
+use crate::embed::Passage;
+use crate::llm::Message;
+use sha2::{Digest, Sha256};
+use template::{Template, fill};
 
 /// A prompt template as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +27,302 @@ pub struct PromptInfo {
     pub text: &'static str,
 }
 
+/// A filled template, ready to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    pub messages: Vec<Message>,
+    pub reference: PromptRef,
+    /// Whether the template asks for a JSON object.
+    pub json: bool,
+}
+
+macro_rules! template {
+    ($name:ident, $id:literal, $title:literal) => {
+        const $name: Template = Template {
+            id: $id,
+            title: $title,
+            text: include_str!(concat!($id, ".md")),
+        };
+    };
+}
+
+template!(
+    QUERY_EXPANSION,
+    "query_expansion",
+    "Search queries by facet"
+);
+template!(SALIENCE, "salience", "Salience of passages");
+template!(COMPACT_EVIDENCE, "compact_evidence", "Condensing passages");
+template!(
+    PREFERENCE_EXTRACTION,
+    "preference_extraction",
+    "Finding preferences"
+);
+template!(ALIGN_TEXT, "align_text", "Plan for a text");
+template!(ALIGN_CALL, "align_call", "Plan for a call");
+template!(WRITE_TEXT, "write_text", "Output head A: writing the text");
+template!(FILL_SLOTS, "fill_slots", "Output head B: filling the slots");
+template!(RAG_TEXT, "rag_text", "Standard RAG: writing the text");
+template!(RAG_SLOTS, "rag_slots", "Standard RAG: filling the slots");
+template!(
+    REPAIR,
+    "repair",
+    "Second try after an answer that could not be read"
+);
+template!(JUDGE, "judge", "Verdicts on requirements");
+
+const ALL: [Template; 12] = [
+    QUERY_EXPANSION,
+    SALIENCE,
+    COMPACT_EVIDENCE,
+    PREFERENCE_EXTRACTION,
+    ALIGN_TEXT,
+    ALIGN_CALL,
+    WRITE_TEXT,
+    FILL_SLOTS,
+    RAG_TEXT,
+    RAG_SLOTS,
+    REPAIR,
+    JUDGE,
+];
+
 /// Every template this program sends, in the order of use.
 pub fn all() -> Vec<PromptInfo> {
-    todo!()
+    let info = |t: &Template| PromptInfo {
+        id: t.id,
+        title: t.title,
+        sha256: sha256(t.text),
+        text: t.text,
+    };
+    ALL.iter().map(info).collect()
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn render(template: &Template, values: &[(&str, &str)]) -> Rendered {
+    let (system, user) = template.parts();
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(Message::System {
+            text: fill(system, values),
+        });
+    }
+    messages.push(Message::User {
+        text: fill(user, values),
+    });
+    Rendered {
+        messages,
+        reference: PromptRef {
+            id: template.id.to_owned(),
+            sha256: sha256(template.text),
+        },
+        json: user.contains("JSON"),
+    }
+}
+
+fn task(instance: &Instance) -> String {
+    quote::disarm(&instance.task.text())
+}
+
+pub fn query_expansion(instance: &Instance, facets: &[Facet], max: u32) -> Rendered {
+    let line = |f: &Facet| format!("- `{}`: {}", f.id, f.asks_about.join(", "));
+    let facets: Vec<String> = facets.iter().map(line).collect();
+    render(
+        &QUERY_EXPANSION,
+        &[
+            ("scenario", &instance.scenario_name),
+            ("task", &task(instance)),
+            ("max", &max.to_string()),
+            ("facets", &facets.join("\n")),
+        ],
+    )
+}
+
+pub fn salience(instance: &Instance, passages: &[Passage]) -> Rendered {
+    of_passages(&SALIENCE, instance, passages)
+}
+
+pub fn compact_evidence(instance: &Instance, passages: &[Passage]) -> Rendered {
+    of_passages(&COMPACT_EVIDENCE, instance, passages)
+}
+
+fn of_passages(template: &Template, instance: &Instance, passages: &[Passage]) -> Rendered {
+    render(
+        template,
+        &[
+            ("scenario", &instance.scenario_name),
+            ("task", &task(instance)),
+            ("passages", &quote::passages(passages)),
+        ],
+    )
+}
+
+pub fn preference_extraction(instance: &Instance, evidence: &[CompactItem]) -> Rendered {
+    render(
+        &PREFERENCE_EXTRACTION,
+        &[
+            ("scenario", &instance.scenario_name),
+            ("task", &task(instance)),
+            ("evidence", &quote::evidence(evidence)),
+        ],
+    )
+}
+
+/// The plan for a text, or for a call when the instance has an API template.
+pub fn alignment(instance: &Instance, preferences: &[ExtractedPreference]) -> Rendered {
+    let template = if instance.api.is_some() {
+        &ALIGN_CALL
+    } else {
+        &ALIGN_TEXT
+    };
+    render(
+        template,
+        &[
+            ("scenario", &instance.scenario_name),
+            ("task", &task(instance)),
+            (
+                "api",
+                &instance.api.as_ref().map(quote::api).unwrap_or_default(),
+            ),
+            ("preferences", &quote::preferences(preferences)),
+        ],
+    )
+}
+
+/// Output head A or B of IBA-Agent; B when there is an API template.
+pub fn synthesis(
+    instance: &Instance,
+    api: Option<&ApiTemplate>,
+    plan: &AlignmentPlan,
+    preferences: &[ExtractedPreference],
+    evidence: &[CompactItem],
+) -> Rendered {
+    render(
+        if api.is_some() {
+            &FILL_SLOTS
+        } else {
+            &WRITE_TEXT
+        },
+        &[
+            ("scenario", &instance.scenario_name),
+            ("task", &task(instance)),
+            ("api", &api.map(quote::api).unwrap_or_default()),
+            ("plan", &quote::plan(plan)),
+            ("preferences", &quote::preferences(preferences)),
+            ("evidence", &quote::evidence(evidence)),
+        ],
+    )
+}
+
+/// Output head A or B of standard RAG; B when there is an API template.
+pub fn rag(instance: &Instance, api: Option<&ApiTemplate>, passages: &[Passage]) -> Rendered {
+    render(
+        if api.is_some() { &RAG_SLOTS } else { &RAG_TEXT },
+        &[
+            ("task", &task(instance)),
+            ("api", &api.map(quote::api).unwrap_or_default()),
+            ("passages", &quote::passages(passages)),
+        ],
+    )
+}
+
+/// The message that asks for the same answer again, with the problem named.
+pub fn repair(problem: &str) -> String {
+    fill(REPAIR.parts().1, &[("problem", problem)])
+}
+
+/// The judge's question about one output. `requirements` are id and text.
+pub fn judge(instance: &Instance, output: &str, requirements: &[(String, &str)]) -> Rendered {
+    let lines: Vec<String> = requirements
+        .iter()
+        .map(|(id, text)| format!("{id}: {text}"))
+        .collect();
+    render(
+        &JUDGE,
+        &[
+            ("task", &task(instance)),
+            ("output", &quote::disarm(output)),
+            ("requirements", &lines.join("\n")),
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::facets::FACETS;
+
+    #[test]
+    fn every_template_is_filled_completely() {
+        let instance = Instance {
+            id: "x-a".into(),
+            persona: "p".into(),
+            scenario: "x".into(),
+            scenario_name: "Letters".to_owned(),
+            action: crate::bench::taxonomy::Action::GenerateText,
+            task: Default::default(),
+            api: None,
+        };
+        let api = ApiTemplate {
+            name: "f".to_owned(),
+            method: "GET".to_owned(),
+            endpoint: String::new(),
+            description: String::new(),
+            slots: Vec::new(),
+        };
+        let with_api = Instance {
+            api: Some(api.clone()),
+            ..instance.clone()
+        };
+        let plan = AlignmentPlan::default();
+        let rendered = [
+            query_expansion(&instance, &FACETS, 5),
+            salience(&instance, &[]),
+            compact_evidence(&instance, &[]),
+            preference_extraction(&instance, &[]),
+            alignment(&instance, &[]),
+            alignment(&with_api, &[]),
+            synthesis(&instance, None, &plan, &[], &[]),
+            synthesis(&with_api, Some(&api), &plan, &[], &[]),
+            rag(&instance, None, &[]),
+            rag(&with_api, Some(&api), &[]),
+            judge(&instance, "", &[]),
+        ];
+        let mut used: Vec<&str> = rendered.iter().map(|r| r.reference.id.as_str()).collect();
+        used.push(REPAIR.id);
+        let mut known: Vec<&str> = ALL.iter().map(|t| t.id).collect();
+        used.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(used, known);
+        for r in &rendered {
+            for message in &r.messages {
+                let (Message::System { text } | Message::User { text }) = message else {
+                    continue;
+                };
+                assert!(!text.contains("{{"), "{}: {text}", r.reference.id);
+            }
+        }
+        assert!(!repair("x").contains("{{"));
+    }
+
+    #[test]
+    fn asks_for_json_where_it_reads_json() {
+        let texts = ["write_text", "rag_text", "repair"];
+        for t in ALL {
+            let asks = t.parts().1.contains("JSON");
+            assert_eq!(asks, !texts.contains(&t.id), "{}", t.id);
+        }
+    }
+
+    #[test]
+    fn a_request_cannot_name_a_placeholder() {
+        let filled = fill(JUDGE.parts().1, &[("task", "{{output}}"), ("output", "o")]);
+        assert!(filled.contains("<request>\n{{output}}\n</request>"));
+        assert_eq!(JUDGE.names(), ["task", "output", "requirements"]);
+    }
 }
