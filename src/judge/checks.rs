@@ -185,7 +185,7 @@ fn list(words: &[String], and: &str) -> String {
 }
 
 fn matches(text: &str, python: &str) -> CheckOutcome {
-    let regex = match pattern::compile(python) {
+    let regex = match pattern::compiled(python) {
         Ok(regex) => regex,
         Err(why) => return undecided(format!("the pattern of this check cannot be read: {why}")),
     };

@@ -3,9 +3,10 @@
 
 pub mod checks;
 mod grade;
+mod model;
 mod pattern;
 
-pub use grade::{GraderConfig, judge_instance};
+pub use grade::{GraderConfig, PROGRAMMATIC, judge_instance};
 
 use crate::agent::trace::{CallRecord, PromptRef};
 use crate::bench::ids::RequirementId;
@@ -44,6 +45,19 @@ pub struct Verdict {
     /// The words of the output the verdict rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
+}
+
+impl Verdict {
+    /// No verdict, and why.
+    pub fn unscored(requirement: &RequirementId, why: impl Into<String>) -> Self {
+        Self {
+            requirement: requirement.clone(),
+            state: VerdictState::Unscored,
+            source: VerdictSource::None,
+            rationale: why.into(),
+            quote: None,
+        }
+    }
 }
 
 /// All verdicts of one judge on one output.

@@ -1,13 +1,35 @@
 //! Python's `re` dialect for fancy-regex: what the two spell differently is translated.
 
 use fancy_regex::{Regex, RegexBuilder};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Steps of backtracking before a pattern is given up. The longest of IBA-Mini's patterns needs
 /// some thousands on an answer of 3,000 tokens.
 const BACKTRACK_LIMIT: usize = 2_000_000;
 
-/// Compiles a Python pattern under `re.IGNORECASE | re.MULTILINE`.
-pub fn compile(python: &str) -> Result<Regex, Box<fancy_regex::Error>> {
+thread_local! {
+    /// The pattern compiled last: one check often meets many outputs, and compiling costs more
+    /// than matching.
+    static LAST: RefCell<Option<(String, Rc<Regex>)>> = const { RefCell::new(None) };
+}
+
+/// A Python pattern under `re.IGNORECASE | re.MULTILINE`.
+pub fn compiled(python: &str) -> Result<Rc<Regex>, Box<fancy_regex::Error>> {
+    let known = LAST.with_borrow(|last| {
+        last.as_ref()
+            .filter(|(pattern, _)| pattern == python)
+            .map(|(_, regex)| regex.clone())
+    });
+    if let Some(regex) = known {
+        return Ok(regex);
+    }
+    let regex = Rc::new(compile(python)?);
+    LAST.set(Some((python.to_owned(), regex.clone())));
+    Ok(regex)
+}
+
+fn compile(python: &str) -> Result<Regex, Box<fancy_regex::Error>> {
     RegexBuilder::new(&format!("(?im){}", translate(python)))
         .backtrack_limit(BACKTRACK_LIMIT)
         .build()

@@ -1,1 +1,219 @@
-//! A scripted [`super::Env`] for tests, here and in `tests/it`.
+//! A scripted [`Env`] for tests, here and in `tests/it`: fixed passages, word-count vectors,
+//! scripted replies, a clock that moves by a millisecond a look, and a record of everything asked.
+
+use super::{CallRole, Env, RunEvent, StepError};
+use crate::agent::trace::{CallRecord, PromptRef};
+use crate::bench::hidden::Check;
+use crate::bench::visible::{Role, Session};
+use crate::embed::{Hit, Passage, PassageId};
+use crate::judge::checks;
+use crate::llm::{Chat, Message, Reply};
+use crate::worker::protocol::CheckOutcome;
+use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+/// Components of a fake vector.
+const DIM: usize = 64;
+
+type Answer = Box<dyn Fn(&Chat) -> Option<Result<String, StepError>>>;
+
+/// See the module.
+#[derive(Default)]
+pub struct FakeEnv {
+    passages: Vec<Passage>,
+    replies: RefCell<VecDeque<Result<String, StepError>>>,
+    answer: Option<Answer>,
+    /// Every chat sent, in order.
+    pub chats: RefCell<Vec<Chat>>,
+    /// Every text searched for or embedded, in order.
+    pub texts: RefCell<Vec<String>>,
+    /// Every event shown, in order.
+    pub events: RefCell<Vec<RunEvent>>,
+    clock: Cell<u32>,
+}
+
+impl FakeEnv {
+    /// A history of whole sessions, one passage each.
+    pub fn with_sessions(sessions: &[Session]) -> Self {
+        Self {
+            passages: sessions.iter().map(whole).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds an answer to the script; the first is given first.
+    pub fn reply(self, text: &str) -> Self {
+        self.replies.borrow_mut().push_back(Ok(text.to_owned()));
+        self
+    }
+
+    /// Adds a failure to the script.
+    pub fn fail(self, error: StepError) -> Self {
+        self.replies.borrow_mut().push_back(Err(error));
+        self
+    }
+
+    /// Answers by looking at the question; asked before the script.
+    pub fn answering(
+        mut self,
+        answer: impl Fn(&Chat) -> Option<Result<String, StepError>> + 'static,
+    ) -> Self {
+        self.answer = Some(Box::new(answer));
+        self
+    }
+
+    /// All text that left through searches, embeddings and chats.
+    pub fn everything_said(&self) -> String {
+        let mut out = self.texts.borrow().join("\n");
+        for message in self.chats.borrow().iter().flat_map(|chat| &chat.messages) {
+            out.push('\n');
+            out.push_str(message_text(message));
+        }
+        out
+    }
+
+    fn next_reply(&self, chat: &Chat) -> Result<String, StepError> {
+        if let Some(answer) = self.answer.as_ref().and_then(|answer| answer(chat)) {
+            return answer;
+        }
+        let none = || Err(StepError::Model("the script has no reply left".to_owned()));
+        self.replies.borrow_mut().pop_front().unwrap_or_else(none)
+    }
+}
+
+/// The text of a message, whoever speaks.
+pub fn message_text(message: &Message) -> &str {
+    match message {
+        Message::System { text }
+        | Message::User { text }
+        | Message::Assistant { text, .. }
+        | Message::Tool { text, .. } => text,
+    }
+}
+
+/// A session of alternating turns, user first.
+pub fn session(id: &str, date: &str, turns: &[&str]) -> Session {
+    let role = |i: usize| {
+        if i.is_multiple_of(2) {
+            Role::User
+        } else {
+            Role::Assistant
+        }
+    };
+    let turn = |(i, text): (usize, &&str)| crate::bench::visible::Turn {
+        role: role(i),
+        text: (*text).to_owned(),
+    };
+    Session {
+        id: id.into(),
+        date: date.to_owned(),
+        turns: turns.iter().enumerate().map(turn).collect(),
+    }
+}
+
+fn whole(session: &Session) -> Passage {
+    Passage {
+        id: PassageId(format!("{}#0", session.id)),
+        session: session.id.clone(),
+        date: session.date.clone(),
+        text: session.render(),
+    }
+}
+
+/// Unit vector of hashed word counts: texts that share words are near.
+fn vector(text: &str) -> Vec<f32> {
+    let mut counts = vec![0.0f32; DIM];
+    for word in text
+        .to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|w| !w.is_empty())
+    {
+        let hash = word
+            .bytes()
+            .fold(5381usize, |h, b| h.wrapping_mul(33) ^ usize::from(b));
+        counts[hash % DIM] += 1.0;
+    }
+    let norm = counts
+        .iter()
+        .map(|c| c * c)
+        .sum::<f32>()
+        .sqrt()
+        .max(f32::MIN_POSITIVE);
+    counts.into_iter().map(|c| c / norm).collect()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+impl Env for FakeEnv {
+    async fn search(&self, queries: &[String], top_k: u32) -> Result<Vec<Vec<Hit>>, StepError> {
+        self.texts.borrow_mut().extend_from_slice(queries);
+        let nearest = |query: &String| {
+            let query = vector(query);
+            let hit = |p: &Passage| Hit {
+                passage: p.clone(),
+                score: cosine(&query, &vector(&p.text)),
+            };
+            let mut hits: Vec<Hit> = self.passages.iter().map(hit).collect();
+            hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+            hits.truncate(top_k as usize);
+            hits
+        };
+        Ok(queries.iter().map(nearest).collect())
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, StepError> {
+        self.texts.borrow_mut().extend_from_slice(texts);
+        Ok(texts.iter().map(|text| vector(text)).collect())
+    }
+
+    async fn check(
+        &self,
+        output: &Value,
+        wanted: &[Check],
+    ) -> Result<Vec<CheckOutcome>, StepError> {
+        Ok(wanted
+            .iter()
+            .map(|check| checks::run(output, check))
+            .collect())
+    }
+
+    async fn chat(
+        &self,
+        role: CallRole,
+        chat: Chat,
+        prompt: PromptRef,
+    ) -> Result<CallRecord, StepError> {
+        self.chats.borrow_mut().push(chat.clone());
+        let text = self.next_reply(&chat)?;
+        let role = match role {
+            CallRole::Agent => "agent",
+            CallRole::Grader => "grader",
+        };
+        Ok(CallRecord {
+            role: role.to_owned(),
+            base_url: "fake".to_owned(),
+            request: chat,
+            reply: Reply {
+                text,
+                ..Reply::default()
+            },
+            prompt,
+            started_ms: self.now_ms(),
+            duration_ms: 1.0,
+            from_journal: false,
+            retries: 0,
+        })
+    }
+
+    fn now_ms(&self) -> f64 {
+        self.clock.set(self.clock.get() + 1);
+        f64::from(self.clock.get())
+    }
+
+    fn emit(&self, event: RunEvent) {
+        self.events.borrow_mut().push(event);
+    }
+}

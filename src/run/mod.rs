@@ -1,5 +1,6 @@
 //! One instance from task to verdicts, and what a run needs from the outside.
 
+pub mod ask;
 pub mod drive;
 pub mod fake;
 pub mod focus;

@@ -20,7 +20,7 @@ pub struct Params {
     pub min_salience: f64,
     pub chunk_tokens: u32,
     pub chunk_overlap: u32,
-    /// Cosine from which two passages count as the same.
+    /// Cosine of word counts from which two passages count as the same.
     pub near_duplicate: f64,
     /// Limit of each model answer, in tokens.
     pub max_output_tokens: u32,
