@@ -4,8 +4,11 @@
 //! out: a language model ([`llm_mind`]) or rules ([`embedded`]).
 
 pub mod embedded;
+pub mod facets;
 pub mod llm_mind;
 pub mod mind;
 pub mod pipeline;
+pub mod redundancy;
+pub mod select;
 pub mod trace;
 pub mod trace_view;

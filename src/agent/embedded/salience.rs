@@ -1,0 +1,126 @@
+//! The salience table (paper, appendix) by cues instead of a language model.
+//!
+//! A user turn that reacts to something the assistant wrote can be a revision or a complaint; any
+//! user turn can state a preference or show a habit. The contributions are the paper's, each
+//! counted once a turn, and their sum is clamped to 10.
+
+use super::cues::{self, Cue};
+use super::dialogue::{Speaker, Utterance};
+
+/// Highest value of the scale.
+pub const MAX: f64 = 10.0;
+
+/// One signal of one turn and what it contributes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contribution {
+    /// Name as in the paper.
+    pub signal: &'static str,
+    pub points: f64,
+}
+
+/// What a turn contributes. `strength` is the number of cues found for the signal; where the
+/// table gives a range, two cues or more reach its upper end.
+pub fn contribution(signal: Cue, strength: usize) -> Option<Contribution> {
+    let (name, min, max) = match signal {
+        Cue::Revision => ("explicit_revision", 3.0, 4.0),
+        Cue::Complaint => ("complaint", 3.0, 4.0),
+        Cue::Statement => ("direct_statement", 2.0, 2.0),
+        Cue::Pattern => ("implicit_pattern", 1.0, 1.0),
+    };
+    let points = match strength {
+        0 => return None,
+        1 => min,
+        _ => max,
+    };
+    Some(Contribution {
+        signal: name,
+        points,
+    })
+}
+
+/// Contributions of all user turns of a passage. `opens` says that the passage begins with the
+/// session: its first turn is then the old task, which reacts to nothing.
+pub fn contributions(turns: &[Utterance], opens: bool) -> Vec<Contribution> {
+    let mut out = Vec::new();
+    for (i, turn) in turns
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| t.speaker == Speaker::User)
+    {
+        let reacts = i > 0 || !opens;
+        for signal in Cue::ALL {
+            let possible = reacts || !matches!(signal, Cue::Revision | Cue::Complaint);
+            let strength = if possible {
+                cues::strength(signal, &turn.text)
+            } else {
+                0
+            };
+            out.extend(contribution(signal, strength));
+        }
+    }
+    out
+}
+
+/// Sum on the scale of 0 to 10.
+pub fn total(contributions: &[Contribution]) -> f64 {
+    contributions.iter().map(|c| c.points).sum::<f64>().min(MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::embedded::dialogue::parse;
+
+    // The table of the paper: 3-4, 3-4, 2, 1; one of each at full value is 11, clamped to 10.
+    #[test]
+    fn contributes_as_the_table_says() {
+        let cases = [
+            (Cue::Revision, [3.0, 4.0]),
+            (Cue::Complaint, [3.0, 4.0]),
+            (Cue::Statement, [2.0, 2.0]),
+            (Cue::Pattern, [1.0, 1.0]),
+        ];
+        let mut full = Vec::new();
+        for (signal, [one, two]) in cases {
+            assert_eq!(contribution(signal, 0), None);
+            assert_eq!(contribution(signal, 1).unwrap().points, one);
+            assert_eq!(contribution(signal, 2).unwrap().points, two);
+            full.extend(contribution(signal, 2));
+        }
+        assert_eq!(full.iter().map(|c| c.points).sum::<f64>(), 11.0);
+        assert_eq!(total(&full), 10.0);
+    }
+
+    #[test]
+    fn no_single_contribution_reaches_the_threshold() {
+        for signal in Cue::ALL {
+            assert!(contribution(signal, 9).unwrap().points < 5.0);
+        }
+    }
+
+    #[test]
+    fn finds_signals_where_they_can_be() {
+        let names = |text: &str, opens| {
+            let found = contributions(&parse(text), opens);
+            found.into_iter().map(|c| c.signal).collect::<Vec<_>>()
+        };
+        let task = "User: Cut the hedge notice short.\nAssistant: Here it is.";
+        assert!(names(task, true).is_empty());
+        let revised = format!("{task}\nUser: Take the greeting out. I never want one.");
+        assert_eq!(
+            names(&revised, true),
+            ["explicit_revision", "direct_statement"]
+        );
+        let annoyed = format!("{task}\nUser: That is far too long and I hate it!");
+        assert!(names(&annoyed, true).contains(&"complaint"));
+        let usual = "User: The table by the window, as usual.";
+        assert_eq!(names(usual, true), ["implicit_pattern"]);
+        assert!(
+            names(
+                "User: It rained.\nAssistant: Oh.\nUser: The cat slept.",
+                true
+            )
+            .is_empty()
+        );
+    }
+}
