@@ -6,3 +6,8 @@ mod dataset;
 mod results;
 mod results_inspect;
 mod results_records;
+mod agent;
+mod hidden;
+mod judge;
+mod score;
+mod support;

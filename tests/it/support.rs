@@ -1,0 +1,183 @@
+//! What several areas need: IBA-Mini's source as records, a small instance, an obliging model.
+
+use iba_lab::bench::hidden::HiddenInstance;
+use iba_lab::bench::taxonomy::{Action, ApiTemplate};
+use iba_lab::bench::visible::{Instance, Session, Task};
+use iba_lab::llm::Chat;
+use iba_lab::run::StepError;
+use iba_lab::run::fake::{message_text, session};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A path within the repository.
+pub fn path(relative: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
+}
+
+pub fn json_file(path: PathBuf) -> Value {
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// All files of one kind of IBA-Mini's source (`instances`, `scenarios`, `personas`), by id.
+pub fn sources(kind: &str) -> BTreeMap<String, Value> {
+    let dir = path("public/sources/iba-mini").join(kind);
+    let files = std::fs::read_dir(&dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
+    let files = files.map(|entry| json_file(entry.unwrap().path()));
+    files
+        .map(|x| (x["id"].as_str().unwrap().to_owned(), x))
+        .collect()
+}
+
+/// The visible half of a source instance.
+pub fn visible(source: &Value, scenario: &Value) -> Instance {
+    let api: Option<ApiTemplate> = serde_json::from_value(scenario["api"].clone()).unwrap();
+    let task: Task = serde_json::from_value(source["task"].clone()).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    Instance {
+        id: text(&source["id"]).as_str().into(),
+        persona: text(&source["persona"]).as_str().into(),
+        scenario: text(&source["scenario"]).as_str().into(),
+        scenario_name: text(&scenario["name"]),
+        action: if api.is_some() {
+            Action::CallApi
+        } else {
+            Action::GenerateText
+        },
+        task,
+        api,
+    }
+}
+
+/// The evidence sessions of source instances under neutral ids, as a history holds them.
+pub fn sessions<'a>(sources: impl Iterator<Item = &'a Value>) -> Vec<Session> {
+    let evidence = sources.flat_map(|source| source["evidence"].as_array().unwrap());
+    let session = |(i, e): (usize, &Value)| Session {
+        id: format!("s{i:04}").as_str().into(),
+        date: e["date"].as_str().unwrap().to_owned(),
+        turns: serde_json::from_value(e["turns"].clone()).unwrap(),
+    };
+    evidence.enumerate().map(session).collect()
+}
+
+/// A task that asks for a notice.
+pub fn instance() -> Instance {
+    Instance {
+        id: "notice-a".into(),
+        persona: "p1".into(),
+        scenario: "notice".into(),
+        scenario_name: "Notices".to_owned(),
+        action: Action::GenerateText,
+        task: Task {
+            instruction: "Write the notice for the hall.".to_owned(),
+            content: "The hall is shut on Monday. Keys are with Dai.".to_owned(),
+        },
+        api: None,
+    }
+}
+
+/// A task that asks for a call.
+pub fn call_instance() -> Instance {
+    let api = json!({
+        "name": "order", "method": "GET", "endpoint": "https://food.example/", "description": "Orders food.",
+        "slots": [
+            {"name": "cuisine", "type": "string", "enum": ["italian", "japanese"], "required": true,
+             "description": "Kitchen of the restaurant"},
+            {"name": "portions", "type": "integer", "required": true, "description": "Number of portions, from the task"}
+        ]
+    });
+    Instance {
+        id: "food-a".into(),
+        scenario: "food".into(),
+        scenario_name: "Food ordering".to_owned(),
+        action: Action::CallApi,
+        task: Task {
+            instruction: "Order dinner.".to_owned(),
+            content: "Two portions.".to_owned(),
+        },
+        api: Some(serde_json::from_value(api).unwrap()),
+        ..instance()
+    }
+}
+
+/// Three requirements, the first with a check for exactly two numbered items.
+pub fn hidden() -> HiddenInstance {
+    serde_json::from_value(json!({
+        "id": "notice-a",
+        "preferences": [
+            {"id": "q1", "dimension": "d", "value": "v", "text": "Numbers things", "kind": "static"},
+            {"id": "q2", "dimension": "e", "value": "w", "text": "Thanks first", "kind": "dynamic", "previous": "x"}
+        ],
+        "evidence": [{"id": "e1", "session": "s1", "signal": "complaint", "reveals": ["q1"]}],
+        "requirements": [
+            {"id": "r1", "preference": "q1", "text": "Two numbered items",
+             "check": {"kind": "count", "of": "numbered", "min": 2, "max": 2}},
+            {"id": "r2", "preference": "q2", "text": "Somebody is thanked"},
+            {"id": "r3", "preference": "q2", "text": "Thanks come first"}
+        ]
+    }))
+    .unwrap()
+}
+
+/// A year of three sessions: two about notices, one small talk.
+pub fn history() -> Vec<Session> {
+    vec![
+        session(
+            "s1",
+            "2025-02-01T09:00:00",
+            &[
+                "A notice for the hall about the pipes.",
+                "The hall is shut on Tuesday while pipes are laid.",
+                "Put it in numbered points, nobody reads porridge. I never want a lump!",
+                "1. The hall is shut.\n2. Pipes are laid.",
+                "Good.",
+            ],
+        ),
+        session(
+            "s2",
+            "2025-03-01T09:00:00",
+            &["The cat slept.", "How nice for the cat."],
+        ),
+        session(
+            "s3",
+            "2025-09-01T09:00:00",
+            &[
+                "Order food for the hall.",
+                "Pasta from the Italian kitchen is on its way.",
+                "No, take Japanese food instead, as usual.",
+                "Japanese rice and soup from the Japanese kitchen.",
+                "Send it.",
+            ],
+        ),
+    ]
+}
+
+/// Answers every prompt of the agent in the shape it asks for, naming every passage.
+pub fn obliging(chat: &Chat) -> Option<Result<String, StepError>> {
+    let text = message_text(chat.messages.last()?);
+    let ids: Vec<&str> = text
+        .split(" id=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let each = |item: &dyn Fn(&str) -> Value| ids.iter().map(|id| item(id)).collect::<Vec<_>>();
+    let reply = if text.contains("{\"queries\"") {
+        json!({"queries": [{"facet": "style", "query": "tone of notices"}, {"facet": "habit", "query": "the usual"}]})
+    } else if text.contains("{\"scores\"") {
+        json!({"scores": each(&|id| json!({"id": id, "signals": ["complaint"], "score": 7}))})
+    } else if text.contains("{\"items\"") {
+        json!({"items": each(&|id| json!({"id": id, "text": "wants points"}))})
+    } else if text.contains("{\"preferences\"") {
+        json!({"preferences": [{"text": "Number things", "kind": "corrected", "passages": ["P1"]}]})
+    } else if text.contains("{\"plan\"") {
+        json!({"plan": [{"aspect": "structure", "text": "Number the points"}]})
+    } else if text.contains("{\"slots\"") {
+        json!({"slots": {"cuisine": "japanese", "portions": 2}, "description": "Orders dinner."})
+    } else if text.contains("{\"verdicts\"") {
+        return None;
+    } else {
+        return Some(Ok("1. The hall is shut.\n2. Keys are with Dai.".to_owned()));
+    };
+    Some(Ok(reply.to_string()))
+}
