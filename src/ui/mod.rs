@@ -1,5 +1,12 @@
-//! The pages.
+//! The pages. [`app`] frames them and owns what they share ([`state`], [`data`], [`runner`]); each
+//! page shows and asks; [`parts`] know nothing of the application.
 
+pub mod app;
 pub mod charts;
+pub mod data;
+pub mod files;
+pub mod keys;
 pub mod pages;
 pub mod parts;
+pub mod runner;
+pub mod state;

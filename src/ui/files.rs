@@ -1,0 +1,130 @@
+//! Files the visitor opens: a result file, or a dataset. What it is, its name and first bytes say.
+
+use super::parts::Problem;
+use super::state::Lab;
+use crate::browser::abort::Abort;
+use crate::browser::fetch::{self, Freshness};
+use crate::browser::files::{self, FileError, MAX_FILE, PickedFile};
+use crate::results::{LoadedResult, inspect};
+use crate::route::{Query, Route};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use std::sync::Arc;
+use wasm_bindgen::JsCast;
+
+/// A recorded run that ships with the site.
+pub const EXAMPLE: &str = "examples/recorded-run.json.gz";
+
+/// The result files opened in this tab. Handle.
+#[derive(Clone, Copy)]
+pub struct Opened {
+    pub files: RwSignal<Vec<Arc<LoadedResult>>>,
+    /// Name of the file being read.
+    pub reading: RwSignal<Option<String>>,
+}
+
+impl Default for Opened {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Opened {
+    pub fn new() -> Self {
+        Self { files: RwSignal::new(Vec::new()), reading: RwSignal::new(None) }
+    }
+
+    /// Opens whatever was dropped or picked: a dataset when there is a manifest, else result files.
+    pub fn open(self, lab: Lab, files: Vec<PickedFile>) {
+        if files.is_empty() {
+            return;
+        }
+        if files.iter().any(|file| name(&file.path) == "manifest.json") {
+            lab.data.open_files(lab, files);
+        } else {
+            spawn_local(async move { self.open_results(lab, files).await });
+        }
+    }
+
+    /// Opens a result file by its address and shows it.
+    pub fn open_address(self, lab: Lab, address: String) {
+        spawn_local(async move {
+            self.reading.set(Some(name(&address).to_owned()));
+            let (silent, abort) = (fetch::silent(), Abort::new());
+            let get = fetch::Get {
+                url: &address,
+                limit: MAX_FILE,
+                expect: None,
+                freshness: Freshness::Normal,
+                progress: &silent,
+                abort: &abort,
+            };
+            match fetch::get(get).await {
+                Ok(fetched) => {
+                    let shown = self.take(lab, name(&address), &fetched.bytes.to_vec());
+                    self.show(lab, shown);
+                }
+                Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
+            }
+            self.reading.set(None);
+        });
+    }
+
+    async fn open_results(self, lab: Lab, files: Vec<PickedFile>) {
+        let mut shown = false;
+        for file in files {
+            self.reading.set(Some(file.path.clone()));
+            match files::read(&file, MAX_FILE, &fetch::silent(), &Abort::new()).await {
+                Ok(bytes) => shown |= self.take(lab, name(&file.path), &bytes.to_vec()),
+                Err(FileError::Cancelled) => {}
+                Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
+            }
+        }
+        self.reading.set(None);
+        self.show(lab, shown);
+    }
+
+    /// Reads one result file; the same file again takes the place of the first.
+    fn take(self, lab: Lab, name: &str, bytes: &[u8]) -> bool {
+        match inspect::read(bytes, name) {
+            Ok((file, notices)) => {
+                let loaded = Arc::new(LoadedResult { file, notices });
+                self.files.update(|files| {
+                    files.retain(|old| old.file.name != loaded.file.name);
+                    files.push(loaded);
+                });
+                true
+            }
+            Err(error) => {
+                lab.notices.bad(Problem::new(&error, Some(error.hint())));
+                false
+            }
+        }
+    }
+
+    fn show(self, lab: Lab, shown: bool) {
+        if shown {
+            lab.go(&Route::Results { query: Query::default() });
+        }
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Asks the visitor for files, as a click on a hidden file input does.
+pub fn ask(folder: bool, then: impl FnOnce(Vec<PickedFile>) + 'static) {
+    let Ok(element) = document().create_element("input") else { return };
+    let Ok(input) = element.dyn_into::<web_sys::HtmlInputElement>() else { return };
+    input.set_type("file");
+    input.set_multiple(true);
+    if folder {
+        // The attribute's name is valid, so this cannot fail.
+        let _ = input.set_attribute("webkitdirectory", "");
+    }
+    let own = input.clone();
+    let chosen = wasm_bindgen::closure::Closure::once_into_js(move || then(files::picked(&own)));
+    input.set_onchange(Some(chosen.unchecked_ref()));
+    input.click();
+}

@@ -1,0 +1,79 @@
+//! Gives the results view the runs of this browser, the opened files and the paper's rows.
+
+use super::results::ResultsPage;
+use crate::browser::abort::Abort;
+use crate::browser::fetch::{self, Freshness};
+use crate::browser::page;
+use crate::results::paper::{self, Paper};
+use crate::route::{DatasetKey, Query, Route};
+use crate::run::record::{RunRecord, RunStatus};
+use crate::ui::files::ask;
+use crate::ui::parts::Problem;
+use crate::ui::state::{Lab, lab};
+use leptos::prelude::*;
+use std::sync::Arc;
+
+/// The paper's tables as they ship with the site.
+const PAPER: &str = "paper/results.json";
+/// Largest size of those tables.
+const PAPER_LIMIT: u64 = 4 * 1024 * 1024;
+
+#[component]
+pub fn ResultsHost() -> impl IntoView {
+    let lab = lab();
+    let records = move || lab.runner.records.with(|records| {
+        records.iter().filter(|record| record.status != RunStatus::Running).cloned().collect::<Vec<_>>()
+    });
+    let paper = LocalResource::new(move || tables(lab));
+    let overlay = RwSignal::new(chosen(lab));
+    // The address follows the choice: an outside world, so an effect is its place.
+    Effect::new(move |_| write(lab, overlay.get()));
+    let href = Callback::new(move |record: Arc<RunRecord>| address(lab, &record));
+    view! {
+        <div class="page wide">
+            <ResultsPage
+                records=Signal::derive(records)
+                opened=lab.opened.files
+                paper=Signal::derive(move || paper.get().flatten())
+                overlay=overlay
+                instance_href=href
+                on_open_file=Callback::new(move |()| ask(false, move |files| lab.opened.open(lab, files)))
+            />
+        </div>
+    }
+}
+
+fn chosen(lab: Lab) -> Vec<String> {
+    lab.route.with_untracked(|route| match route {
+        Route::Results { query } => query.all("row").map(str::to_owned).collect(),
+        _ => Vec::new(),
+    })
+}
+
+fn write(lab: Lab, rows: Vec<String>) {
+    let Route::Results { query } = lab.route.get_untracked() else { return };
+    let others = query.0.into_iter().filter(|(name, _)| name != "row");
+    let query: Query = others.chain(rows.into_iter().map(|row| ("row".to_owned(), row))).collect();
+    lab.replace(Route::Results { query });
+}
+
+/// Where a run can be looked at.
+fn address(lab: Lab, record: &RunRecord) -> String {
+    let open = lab.data.current();
+    let same = open.filter(|open| open.dataset.manifest_sha256 == record.dataset.sha256);
+    let dataset = same.map_or(DatasetKey::Bundled, |open| open.key);
+    let query = [("run", record.id.clone())].into_iter().collect();
+    Route::Instance { dataset, id: record.instance.clone(), system: record.system, query }.address()
+}
+
+async fn tables(lab: Lab) -> Option<Arc<Paper>> {
+    let url = page::resolve(PAPER).ok()?;
+    let (silent, abort) = (fetch::silent(), Abort::new());
+    let get = fetch::Get { url: &url, limit: PAPER_LIMIT, expect: None, freshness: Freshness::Normal, progress: &silent, abort: &abort };
+    let fetched = fetch::get(get).await.map_err(|error| Problem::new(&error, error.hint()));
+    let parsed = fetched.and_then(|fetched| {
+        let text = String::from_utf8_lossy(&fetched.bytes.to_vec()).into_owned();
+        paper::parse(&text).map_err(|error| Problem::new(&error, Some(error.hint())))
+    });
+    parsed.map(Arc::new).map_err(|problem| lab.notices.bad(problem)).ok()
+}

@@ -1,0 +1,194 @@
+//! Address, model and key of one endpoint, and a button that says what is wrong with them.
+
+use super::key::KeyField;
+use crate::browser::abort::Abort;
+use crate::browser::page;
+use crate::llm::provider::Provider;
+use crate::llm::{LlmError, reach};
+use crate::settings::Endpoint;
+use crate::ui::parts::{Field, Icon, Problem, Select, Shape};
+use crate::ui::state::lab;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+/// How the last test went.
+#[derive(Clone, Debug, PartialEq)]
+enum Tested {
+    Waiting,
+    Answered(String),
+    Failed { problem: Problem, checks: Vec<String> },
+}
+
+#[component]
+pub fn EndpointForm(
+    /// Makes the ids of its fields unique.
+    name: &'static str,
+    endpoint: Signal<Endpoint>,
+    on_change: Callback<Endpoint>,
+) -> impl IntoView {
+    let models = RwSignal::new(Vec::<String>::new());
+    let tested = RwSignal::new(None::<Tested>);
+    let change = move |change: &dyn Fn(&mut Endpoint)| {
+        let mut changed = endpoint.get_untracked();
+        change(&mut changed);
+        tested.set(None);
+        on_change.run(changed);
+    };
+    let presets = || {
+        let other = (String::new(), "Another address".to_owned());
+        Provider::all().iter().map(|provider| (provider.id.to_owned(), provider.name.to_owned())).chain([other]).collect()
+    };
+    let choose = Callback::new(move |id: String| {
+        models.set(Vec::new());
+        change(&|endpoint| {
+            endpoint.preset = id.clone();
+            if let Some(provider) = Provider::by_id(&id) {
+                endpoint.base_url = provider.base_url.to_owned();
+                endpoint.model.clear();
+            }
+        });
+    });
+    let base_url = Signal::derive(move || endpoint.with(|endpoint| endpoint.base_url.clone()));
+    let provider = Memo::new(move |_| {
+        let url = base_url.get();
+        (!url.trim().is_empty()).then(|| Provider::from_url(&url).id)
+    });
+    let note = move || provider.get().and_then(Provider::by_id).map(|provider| provider.cors_note);
+    let needs_key = Signal::derive(move || provider.get().and_then(Provider::by_id).is_none_or(|provider| provider.needs_key));
+    let key_hint = Signal::derive(move || provider.get().and_then(Provider::by_id).map_or("", |provider| provider.key_hint));
+    let list_id = format!("{name}-models");
+    view! {
+        <div class="card form">
+            <Field id=format!("{name}-provider") label="Provider">
+                <Select
+                    id=format!("{name}-provider")
+                    options=presets()
+                    value=Signal::derive(move || endpoint.with(|endpoint| endpoint.preset.clone()))
+                    on_change=choose
+                />
+            </Field>
+            <Field id=format!("{name}-url") label="Address">
+                <input
+                    id=format!("{name}-url")
+                    type="url"
+                    inputmode="url"
+                    spellcheck="false"
+                    autocomplete="off"
+                    placeholder="https://host/v1"
+                    prop:value=base_url
+                    on:change=move |ev| {
+                        let typed = event_target_value(&ev).trim().to_owned();
+                        change(&|endpoint| endpoint.base_url = typed.clone());
+                    }
+                />
+                {move || note().filter(|note| !note.is_empty()).map(|note| view! { <p class="muted small">{note}</p> })}
+            </Field>
+            <KeyField name=name base_url=base_url needed=needs_key hint=key_hint />
+            <Field id=format!("{name}-model") label="Model">
+                <div class="row">
+                    <input
+                        id=format!("{name}-model")
+                        class="grow"
+                        type="text"
+                        list=list_id.clone()
+                        spellcheck="false"
+                        autocomplete="off"
+                        placeholder="as the provider calls it"
+                        prop:value=move || endpoint.with(|endpoint| endpoint.model.clone())
+                        on:change=move |ev| {
+                            let typed = event_target_value(&ev).trim().to_owned();
+                            change(&|endpoint| endpoint.model = typed.clone());
+                        }
+                    />
+                    <ListModels endpoint=endpoint models=models tested=tested />
+                </div>
+                <datalist id=list_id>
+                    {move || models.get().into_iter().map(|model| view! { <option value=model></option> }).collect_view()}
+                </datalist>
+            </Field>
+            <TestRow endpoint=endpoint tested=tested />
+        </div>
+    }
+}
+
+/// Fetches the names of the models an endpoint offers.
+#[component]
+fn ListModels(endpoint: Signal<Endpoint>, models: RwSignal<Vec<String>>, tested: RwSignal<Option<Tested>>) -> impl IntoView {
+    let lab = lab();
+    let busy = RwSignal::new(false);
+    let fetch = move |_| {
+        let Some(edge) = lab.edge.get_untracked() else { return };
+        let (target, base_url) = (lab.keys.target(&endpoint.get_untracked()), endpoint.get_untracked().base_url);
+        busy.set(true);
+        spawn_local(async move {
+            let found = edge.transport.models(&target, &Abort::new()).await;
+            // The form may be gone by now; then nobody waits for the answer.
+            let _ = busy.try_set(false);
+            match found {
+                Ok(found) => drop(models.try_set(found)),
+                Err(error) => drop(tested.try_set(Some(failed(&error, &base_url)))),
+            }
+        });
+    };
+    let words = move || match (busy.get(), models.with(Vec::len)) {
+        (true, _) => "Asking …".to_owned(),
+        (false, 0) => "List models".to_owned(),
+        (false, found) => format!("{found} found"),
+    };
+    let disabled = move || busy.get() || endpoint.with(|endpoint| endpoint.base_url.trim().is_empty());
+    view! { <button type="button" class="button" disabled=disabled on:click=fetch>{words}</button> }
+}
+
+/// One tiny real call, and what came of it.
+#[component]
+fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl IntoView {
+    let lab = lab();
+    let missing = move || endpoint.with(|endpoint| endpoint.missing());
+    let waiting = move || tested.with(|tested| *tested == Some(Tested::Waiting));
+    let test = move |_| {
+        let Some(edge) = lab.edge.get_untracked() else { return };
+        let endpoint = endpoint.get_untracked();
+        let target = lab.keys.target(&endpoint);
+        tested.set(Some(Tested::Waiting));
+        spawn_local(async move {
+            let answer = edge.transport.test(&target, endpoint.model.trim(), &Abort::new()).await;
+            let outcome = match answer {
+                Ok(delivered) => Tested::Answered(answered(&endpoint.model, &delivered)),
+                Err(error) => failed(&error, &endpoint.base_url),
+            };
+            let _ = tested.try_set(Some(outcome)); // the form may be gone by now
+        });
+    };
+    let outcome = move || match tested.get()? {
+        Tested::Waiting => Some(view! { <p class="muted">"Asking for one word …"</p> }.into_any()),
+        Tested::Answered(text) => Some(view! { <p class="answer good"><Icon shape=Shape::Check />{text}</p> }.into_any()),
+        Tested::Failed { problem, checks } => Some(view! {
+            <div class="answer bad">
+                <p><Icon shape=Shape::Warning />{problem.text}</p>
+                {problem.hint.map(|hint| view! { <p>{hint}</p> })}
+                {(!checks.is_empty()).then(|| view! { <ul>{checks.into_iter().map(|check| view! { <li>{check}</li> }).collect_view()}</ul> })}
+            </div>
+        }
+        .into_any()),
+    };
+    view! {
+        <div class="row test">
+            <button type="button" class="button primary" disabled=move || waiting() || missing().is_some() on:click=test>"Test"</button>
+            <div class="grow" aria-live="polite">
+                {outcome}
+                {move || missing().map(|missing| view! { <p class="muted">{missing}</p> })}
+            </div>
+        </div>
+    }
+}
+
+fn answered(model: &str, delivered: &crate::browser::transport::Delivered) -> String {
+    let named = delivered.reply.model.as_deref().unwrap_or(model);
+    format!("{named} answered in {:.1} s. Runs can use it now.", delivered.duration_ms / 1000.0)
+}
+
+fn failed(error: &LlmError, base_url: &str) -> Tested {
+    let silent = matches!(error, LlmError::Unreachable { .. });
+    let checks = if silent { reach::explain_unreachable(&page::origin(), base_url) } else { Vec::new() };
+    Tested::Failed { problem: Problem::new(error, error.hint()), checks }
+}

@@ -1,0 +1,217 @@
+//! What all pages share: one bundle of handles, made by the root and passed on by context at page
+//! level only.
+
+use super::data::Data;
+use super::files::Opened;
+use super::keys::Keys;
+use super::parts::Notices;
+use super::runner::Runner;
+use crate::browser::cache::FileCache;
+use crate::browser::dataset::Library;
+use crate::browser::engine::Engine;
+use crate::browser::persist::Runs;
+use crate::browser::store::{Drawer, Store};
+use crate::browser::transport::Transport;
+use crate::route::Route;
+use crate::settings::{Settings, Theme};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen::JsValue;
+
+/// Where settings are kept; `boot.js` reads the theme from there before the first paint.
+const SETTINGS: &str = "iba-lab.settings";
+
+/// The browser's side of the application, there once the store is open.
+#[derive(Clone)]
+pub struct Edge {
+    pub cache: FileCache,
+    pub store: Store,
+    pub library: Library,
+    pub engine: Engine,
+    pub transport: Transport,
+    pub runs: Runs,
+}
+
+impl Edge {
+    fn new(store: Store) -> Self {
+        let cache = FileCache::new();
+        Self {
+            library: Library::new(cache.clone(), store.clone()),
+            engine: Engine::new(cache.clone()),
+            transport: Transport::new(),
+            runs: Runs::new(store.clone()),
+            cache,
+            store,
+        }
+    }
+}
+
+/// The bundle. Handles only, so it is `Copy`.
+#[derive(Clone, Copy)]
+pub struct Lab {
+    pub route: RwSignal<Route>,
+    /// An address no view has, for the page that says so.
+    pub lost: RwSignal<Option<String>>,
+    pub settings: RwSignal<Settings>,
+    pub keys: Keys,
+    pub data: Data,
+    pub runner: Runner,
+    pub opened: Opened,
+    pub notices: Notices,
+    /// The instances whose hidden half the visitor asked to see.
+    pub revealed: RwSignal<Vec<String>>,
+    /// The list the visitor came from, for "next" and "previous".
+    pub trail: RwSignal<Trail>,
+    pub help: RwSignal<bool>,
+    pub edge: RwSignal<Option<Edge>, LocalStorage>,
+}
+
+/// The list as it was last shown: its address and the instances in its order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trail {
+    pub address: String,
+    pub ids: std::sync::Arc<Vec<crate::bench::ids::InstanceId>>,
+}
+
+impl Lab {
+    /// All handles, nothing loaded.
+    pub fn new() -> Self {
+        let notices = Notices::new();
+        Self {
+            route: RwSignal::new(Route::Start),
+            lost: RwSignal::new(None),
+            settings: RwSignal::new(kept_settings()),
+            keys: Keys::new(),
+            data: Data::new(),
+            runner: Runner::new(),
+            opened: Opened::new(),
+            notices,
+            revealed: RwSignal::new(Vec::new()),
+            trail: RwSignal::new(Trail::default()),
+            help: RwSignal::new(false),
+            edge: RwSignal::new_local(None),
+        }
+    }
+
+    /// Opens store and dataset, then warms the engine up. The page works meanwhile.
+    pub fn start(self) {
+        self.visit_address();
+        spawn_local(async move {
+            let notices = self.notices;
+            let store = Store::open(move |text| notices.info(text)).await;
+            let edge = Edge::new(store);
+            self.edge.set(Some(edge.clone()));
+            self.data.ensure(self, self.wanted());
+            self.runner.restore(edge.runs.all().await);
+            // Whatever is wrong with the engine is said when a run needs it.
+            let _ = edge.engine.start().await;
+        });
+    }
+
+    /// The dataset the address asks for; the bundled one for views that need none.
+    fn wanted(&self) -> crate::route::DatasetKey {
+        self.route.with_untracked(|route| route.dataset().cloned()).unwrap_or_else(|| self.data.key())
+    }
+
+    /// Shows what the address bar says.
+    pub fn visit_address(self) {
+        let fragment = window().location().hash().unwrap_or_default();
+        match Route::parse(&fragment) {
+            Some(route) => self.visit(route),
+            None => self.lost.set(Some(fragment)),
+        }
+    }
+
+    fn visit(self, route: Route) {
+        self.lost.set(None);
+        document().set_title(&route.title());
+        if self.route.with_untracked(|old| *old != route) {
+            self.route.set(route);
+        }
+        self.data.ensure(self, self.wanted());
+    }
+
+    /// Opens a view as a link would: the browser's "back" returns from it.
+    pub fn go(self, route: &Route) {
+        self.go_to(&route.address());
+    }
+
+    /// The same for a written address.
+    pub fn go_to(self, address: &str) {
+        // Setting a fragment never fails; the listener shows the view.
+        let _ = window().location().set_hash(address);
+    }
+
+    /// Puts a changed state of the same view into the address; "back" leaves the view.
+    pub fn replace(self, route: Route) {
+        if let Ok(history) = window().history() {
+            // Fails only when called hundreds of times a second; the view follows all the same.
+            let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&route.address()));
+        }
+        self.visit(route);
+    }
+
+    /// Changes settings and keeps them.
+    pub fn set(self, change: impl FnOnce(&mut Settings)) {
+        self.settings.update(change);
+        let settings = self.settings.get_untracked();
+        show_theme(&settings);
+        if let Ok(Some(storage)) = window().local_storage() {
+            // A full or forbidden storage: the choice holds until the tab is closed.
+            let _ = storage.set_item(SETTINGS, &settings.write());
+        }
+    }
+
+    /// Forgets everything kept in this browser, settings included.
+    pub async fn clear_local_data(self) {
+        if let Some(edge) = self.edge.get_untracked() {
+            edge.runs.clear().await;
+            edge.cache.clear().await;
+            for drawer in [Drawer::Journal, Drawer::Settings, Drawer::Datasets] {
+                edge.store.clear(drawer).await;
+            }
+        }
+        if let Ok(Some(storage)) = window().local_storage() {
+            // Nothing to remove is as good.
+            let _ = storage.remove_item(SETTINGS);
+        }
+        self.runner.restore(Vec::new());
+        self.settings.set(Settings::default());
+        show_theme(&Settings::default());
+    }
+}
+
+impl Default for Lab {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The bundle, for pages.
+pub fn lab() -> Lab {
+    expect_context()
+}
+
+fn kept_settings() -> Settings {
+    let storage = window().local_storage().ok().flatten();
+    let text = storage.and_then(|storage| storage.get_item(SETTINGS).ok().flatten());
+    text.map_or_else(Settings::default, |text: String| Settings::read(&text))
+}
+
+/// Theme and type size are attributes of the root, where the style sheets look.
+fn show_theme(settings: &Settings) {
+    let Some(root) = document().document_element() else { return };
+    let theme = match settings.theme {
+        Theme::System => None,
+        Theme::Light => Some("light"),
+        Theme::Dark => Some("dark"),
+    };
+    let size = settings.large_type.then_some("large");
+    for (name, value) in [("data-theme", theme), ("data-type", size)] {
+        // The names are valid, so neither call can fail.
+        let _ = match value {
+            Some(value) => root.set_attribute(name, value),
+            None => root.remove_attribute(name),
+        };
+    }
+}
