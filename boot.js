@@ -47,6 +47,9 @@
     await ready;
     await program.default({ module_or_path: new URL(wasm, document.baseURI) });
     sessionStorage.removeItem(RELOADED);
+    // Later visits work without a network. Not possible everywhere (plain http, private windows),
+    // and then the page simply needs one.
+    navigator.serviceWorker?.register("sw.js").catch(() => {});
   };
 
   start().catch(async (error) => {
