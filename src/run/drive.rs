@@ -40,7 +40,7 @@ pub async fn run_instance(
     hidden: &HiddenInstance,
     domain: &DomainId,
 ) -> RunRecord {
-    let mut record = begin(env, spec, instance, hidden, domain);
+    let mut record = begin(env.now_ms(), spec, instance, hidden, domain);
     let trajectory = act(env, spec, instance).await;
     record.stages = trajectory.stages;
     record.status = match trajectory.output {
@@ -84,8 +84,9 @@ fn status_of(error: StepError) -> RunStatus {
     }
 }
 
-fn begin(
-    env: &impl Env,
+/// The record of a run before its first stage; `started_ms` since the Unix epoch.
+pub fn begin(
+    started_ms: f64,
     spec: &RunSpec,
     instance: &Instance,
     hidden: &HiddenInstance,
@@ -114,7 +115,7 @@ fn begin(
             .collect(),
         judgements: Vec::new(),
         status: RunStatus::Running,
-        started_ms: env.now_ms(),
+        started_ms,
         ended_ms: None,
         app_version: spec.app_version.clone(),
     }

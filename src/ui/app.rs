@@ -1,7 +1,9 @@
 //! The frame of the page: start-up, head, navigation, the page of the moment, and what lies over
 //! all of them (help, notices, dropped files).
 
-use super::pages::{AboutPage, InstanceHost, InstancesPage, LostPage, ResultsHost, SettingsPage, StartPage};
+use super::pages::{
+    AboutPage, InstanceHost, InstancesPage, LostPage, ResultsHost, SettingsPage, StartPage,
+};
 use super::parts::{Dialog, Icon, Shape, Toasts};
 use super::state::{Lab, lab};
 use crate::browser::drop::Dropped;
@@ -29,7 +31,9 @@ fn show_crash(text: &str) {
     let document = document();
     if let Some(words) = document.get_element_by_id("crashed-text") {
         let first = text.lines().last().unwrap_or_default();
-        words.set_text_content(Some(&format!("The program met a state it cannot go on from: {first}")));
+        words.set_text_content(Some(&format!(
+            "The program met a state it cannot go on from: {first}"
+        )));
     }
     if let Some(shown) = document.get_element_by_id("crashed") {
         // The attribute's name is valid, so this cannot fail.
@@ -83,7 +87,10 @@ fn page(lab: Lab) -> AnyView {
 /// The fragment is the address of a view, so the link must not change it.
 fn skip_to_main(ev: ev::MouseEvent) {
     ev.prevent_default();
-    if let Some(main) = document().get_element_by_id("main").and_then(|main| main.dyn_into::<web_sys::HtmlElement>().ok()) {
+    if let Some(main) = document()
+        .get_element_by_id("main")
+        .and_then(|main| main.dyn_into::<web_sys::HtmlElement>().ok())
+    {
         // Focusing an element with a tabindex does not fail.
         let _ = main.focus();
     }
@@ -101,8 +108,16 @@ fn Topbar() -> impl IntoView {
             </a>
         }
     };
-    let list = Signal::derive(move || Route::instances(lab.data.current().map(|open| open.key).unwrap_or_default()));
-    let dark = move || if lab.settings.with(|s| s.theme) == Theme::Dark { Shape::Sun } else { Shape::Moon };
+    let list = Signal::derive(move || {
+        Route::instances(lab.data.current().map(|open| open.key).unwrap_or_default())
+    });
+    let dark = move || {
+        if lab.settings.with(|s| s.theme) == Theme::Dark {
+            Shape::Sun
+        } else {
+            Shape::Moon
+        }
+    };
     view! {
         <header class="topbar">
             <a class="wordmark" href=Route::Start.address()>
@@ -145,7 +160,10 @@ fn section(route: &Route) -> u8 {
 
 fn switch_theme(lab: Lab) {
     let dark_device = || {
-        let query = window().match_media("(prefers-color-scheme: dark)").ok().flatten();
+        let query = window()
+            .match_media("(prefers-color-scheme: dark)")
+            .ok()
+            .flatten();
         query.is_some_and(|query| query.matches())
     };
     lab.set(|settings| {
@@ -166,9 +184,20 @@ fn Working() -> impl IntoView {
         let runs = lab.runner.live.get();
         let first = runs.first()?.clone();
         let key = lab.data.key();
-        let to = Route::Instance { dataset: key, id: first.instance, system: first.system, query: Query::default() };
-        let words = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
-        Some(view! { <a class="working" href=to.address() title="Go to the run"><span class="spinner"></span>{words}</a> })
+        let to = Route::Instance {
+            dataset: key,
+            id: first.instance,
+            system: first.system,
+            query: Query::default(),
+        };
+        let words = if runs.len() == 1 {
+            "1 run".to_owned()
+        } else {
+            format!("{} runs", runs.len())
+        };
+        Some(
+            view! { <a class="working" href=to.address() title="Go to the run"><span class="spinner"></span>{words}</a> },
+        )
     }
 }
 
@@ -178,11 +207,15 @@ fn DropAnywhere() -> impl IntoView {
     let lab = lab();
     let over = RwSignal::new(false);
     let has_files = |ev: &web_sys::DragEvent| {
-        ev.data_transfer().is_some_and(|transfer| transfer.types().includes(&"Files".into(), 0))
+        ev.data_transfer()
+            .is_some_and(|transfer| transfer.types().includes(&"Files".into(), 0))
     };
     let on = move |name: &'static str, handle: fn(&web_sys::DragEvent, RwSignal<bool>, Lab)| {
         window_event_listener_untyped(name, move |ev| {
-            if let Some(ev) = ev.dyn_ref::<web_sys::DragEvent>().filter(|ev| has_files(ev)) {
+            if let Some(ev) = ev
+                .dyn_ref::<web_sys::DragEvent>()
+                .filter(|ev| has_files(ev))
+            {
                 ev.prevent_default();
                 handle(ev, over, lab);
             }
@@ -214,7 +247,9 @@ fn take(lab: Lab, dropped: Dropped) {
     spawn_local(async move {
         match dropped.files().await {
             Ok(files) => lab.opened.open(lab, files),
-            Err(error) => lab.notices.bad(super::parts::Problem::new(&error, error.hint())),
+            Err(error) => lab
+                .notices
+                .bad(super::parts::Problem::new(&error, error.hint())),
         }
     });
 }
@@ -226,12 +261,14 @@ fn on_key(lab: Lab, ev: &web_sys::KeyboardEvent) {
     }
     match ev.key().as_str() {
         "?" => lab.help.set(true),
-        "/" => {
-            if focus("[data-search]") {
-                ev.prevent_default();
-            } else {
+        // The instance view has a search of its own.
+        "/" if lab
+            .route
+            .with_untracked(|route| !matches!(route, Route::Instance { .. })) =>
+        {
+            ev.prevent_default();
+            if !focus("[data-search]") {
                 lab.go(&Route::instances(lab.data.key()));
-                ev.prevent_default();
             }
         }
         _ => {}
@@ -241,16 +278,28 @@ fn on_key(lab: Lab, ev: &web_sys::KeyboardEvent) {
 /// Whether a key press belongs to a control, a dialog or the browser.
 pub fn busy(ev: &web_sys::KeyboardEvent) -> bool {
     let typing = |element: web_sys::Element| {
-        element.closest("input, textarea, select, [contenteditable], dialog").ok().flatten().is_some()
+        element
+            .closest("input, textarea, select, [contenteditable], dialog")
+            .ok()
+            .flatten()
+            .is_some()
     };
-    let target = ev.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
-    ev.default_prevented() || ev.ctrl_key() || ev.meta_key() || ev.alt_key() || target.is_some_and(typing)
+    let target = ev
+        .target()
+        .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+    ev.default_prevented()
+        || ev.ctrl_key()
+        || ev.meta_key()
+        || ev.alt_key()
+        || target.is_some_and(typing)
 }
 
 /// Focuses the first element a selector finds; whether there was one.
 pub fn focus(selector: &str) -> bool {
     let found = document().query_selector(selector).ok().flatten();
-    found.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok()).is_some_and(|element| element.focus().is_ok())
+    found
+        .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())
+        .is_some_and(|element| element.focus().is_ok())
 }
 
 /// Every key there is.
@@ -258,8 +307,22 @@ pub fn focus(selector: &str) -> bool {
 fn Help() -> impl IntoView {
     let lab = lab();
     let keys = [
-        ("Everywhere", &[("?", "This list"), ("/", "Search instances"), ("Esc", "Close a dialog, clear the search")][..]),
-        ("Instances", &[("j  k", "Next, previous row"), ("Enter", "Open the row"), ("g  G", "First, last row")][..]),
+        (
+            "Everywhere",
+            &[
+                ("?", "This list"),
+                ("/", "Search instances"),
+                ("Esc", "Close a dialog, clear the search"),
+            ][..],
+        ),
+        (
+            "Instances",
+            &[
+                ("j  k", "Next, previous row"),
+                ("Enter", "Open the row"),
+                ("g  G", "First, last row"),
+            ][..],
+        ),
         ("One instance", super::pages::INSTANCE_KEYS),
     ];
     let table = move || {

@@ -7,7 +7,7 @@ use crate::bench::ids::{DomainId, InstanceId};
 use crate::bench::manifest::IndexEntry;
 use crate::bench::taxonomy::Domain;
 use crate::browser::abort::Abort;
-use crate::browser::dataset::{Dataset, DatasetError, Source};
+use crate::browser::dataset::{Dataset, DatasetError};
 use crate::browser::fetch::{OnProgress, Progress};
 use crate::browser::files::PickedFile;
 use crate::route::{DatasetKey, Route};
@@ -24,14 +24,18 @@ pub struct Open {
 }
 
 impl Open {
-    fn new(dataset: Rc<Dataset>) -> Self {
-        let key = match &dataset.source {
-            Source::Bundled => DatasetKey::Bundled,
-            Source::Url(url) => DatasetKey::Url(url.clone()),
-            Source::Files(_) => DatasetKey::Files(dataset.manifest.name.clone()),
+    /// A dataset keeps the address it was asked for by, so that links to it stay as they are.
+    fn new(dataset: Rc<Dataset>, asked: &DatasetKey) -> Self {
+        let key = match asked {
+            DatasetKey::Files(_) => DatasetKey::Files(dataset.manifest.name.clone()),
+            asked => asked.clone(),
         };
         let filter = Rc::new(Filter::new(&dataset.manifest, &dataset.index));
-        Self { key, dataset, filter }
+        Self {
+            key,
+            dataset,
+            filter,
+        }
     }
 
     /// The line of an instance in the index.
@@ -42,9 +46,18 @@ impl Open {
     /// The domain of an instance.
     pub fn domain(&self, entry: &IndexEntry) -> Domain {
         let manifest = &self.dataset.manifest;
-        let id = manifest.scenario(&entry.scenario).map(|scenario| &scenario.domain);
-        let found = manifest.domains.iter().find(|domain| Some(&domain.id) == id);
-        let nameless = || Domain { id: DomainId::default(), name: "Other".to_owned(), label: "Other".to_owned() };
+        let id = manifest
+            .scenario(&entry.scenario)
+            .map(|scenario| &scenario.domain);
+        let found = manifest
+            .domains
+            .iter()
+            .find(|domain| Some(&domain.id) == id);
+        let nameless = || Domain {
+            id: DomainId::default(),
+            name: "Other".to_owned(),
+            label: "Other".to_owned(),
+        };
         found.cloned().unwrap_or_else(nameless)
     }
 }
@@ -106,13 +119,19 @@ impl Data {
 
     /// Which dataset is open; the bundled one while there is none.
     pub fn key(&self) -> DatasetKey {
-        self.current.with_untracked(|open| open.as_ref().map(|open| open.key.clone())).unwrap_or_default()
+        self.current
+            .with_untracked(|open| open.as_ref().map(|open| open.key.clone()))
+            .unwrap_or_default()
     }
 
     /// Opens the dataset an address means, unless it is open or on its way.
     pub fn ensure(self, lab: Lab, key: DatasetKey) {
-        let here = self.current.with_untracked(|open| open.as_ref().is_some_and(|open| open.key == key));
-        let coming = self.opening.with_untracked(|opening| opening.as_ref().is_some_and(|opening| opening.key == key));
+        let here = self
+            .current
+            .with_untracked(|open| open.as_ref().is_some_and(|open| open.key == key));
+        let coming = self
+            .opening
+            .with_untracked(|opening| opening.as_ref().is_some_and(|opening| opening.key == key));
         if !here && !coming {
             self.open(lab, key);
         }
@@ -120,17 +139,26 @@ impl Data {
 
     /// Opens a dataset, or tries again.
     pub fn open(self, lab: Lab, key: DatasetKey) {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         if let DatasetKey::Files(name) = &key {
-            let text = format!("This address belongs to the dataset “{name}”, which was opened from files of a device");
+            let text = format!(
+                "This address belongs to the dataset “{name}”, which was opened from files of a device"
+            );
             let hint = Some("Open the same files again: drop the dataset's folder on this page.");
-            self.failed.set(Some((key.clone(), Problem::new(text, hint))));
+            self.failed
+                .set(Some((key.clone(), Problem::new(text, hint))));
             return;
         }
         let turn = self.begin(key);
         spawn_local(async move {
             let opened = match &turn.key {
-                DatasetKey::Url(url) => edge.library.open_url(url, &turn.progress, &turn.abort).await,
+                DatasetKey::Url(url) => {
+                    edge.library
+                        .open_url(url, &turn.progress, &turn.abort)
+                        .await
+                }
                 _ => edge.library.open_bundled(&turn.progress, &turn.abort).await,
             };
             self.end(&turn, opened);
@@ -139,10 +167,15 @@ impl Data {
 
     /// Opens a dataset by an address the visitor typed, and shows its instances.
     pub fn open_typed(self, lab: Lab, address: String) {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let turn = self.begin(DatasetKey::Url(address.clone()));
         spawn_local(async move {
-            let opened = edge.library.open_url(&address, &turn.progress, &turn.abort).await;
+            let opened = edge
+                .library
+                .open_url(&address, &turn.progress, &turn.abort)
+                .await;
             if self.end(&turn, opened) {
                 lab.go(&Route::instances(self.key()));
             }
@@ -151,10 +184,15 @@ impl Data {
 
     /// Opens a dataset from files, and shows its instances.
     pub fn open_files(self, lab: Lab, files: Vec<PickedFile>) {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let turn = self.begin(DatasetKey::Files(String::new()));
         spawn_local(async move {
-            let opened = edge.library.open_files(files, &turn.progress, &turn.abort).await;
+            let opened = edge
+                .library
+                .open_files(files, &turn.progress, &turn.abort)
+                .await;
             if self.end(&turn, opened) {
                 lab.go(&Route::instances(self.key()));
             }
@@ -174,14 +212,27 @@ impl Data {
         self.last.set_value(number);
         self.abort.set_value(Some(abort.clone()));
         self.failed.set(None);
-        self.opening.set(Some(Opening { key: key.clone(), done: 0, total: None }));
+        self.opening.set(Some(Opening {
+            key: key.clone(),
+            done: 0,
+            total: None,
+        }));
         let opening = key.clone();
         let progress = move |Progress { done, total }| {
             if self.last.get_value() == number {
-                self.opening.set(Some(Opening { key: opening.clone(), done, total }));
+                self.opening.set(Some(Opening {
+                    key: opening.clone(),
+                    done,
+                    total,
+                }));
             }
         };
-        Turn { number, key, progress: Rc::new(progress), abort }
+        Turn {
+            number,
+            key,
+            progress: Rc::new(progress),
+            abort,
+        }
     }
 
     /// Whether the dataset is open now; a cancelled opening changes nothing.
@@ -192,11 +243,13 @@ impl Data {
         self.opening.set(None);
         match opened {
             Ok(dataset) => {
-                self.current.set(Some(Open::new(dataset)));
+                self.current.set(Some(Open::new(dataset, &turn.key)));
                 return true;
             }
             Err(DatasetError::Cancelled) => {}
-            Err(error) => self.failed.set(Some((turn.key.clone(), Problem::new(&error, error.hint())))),
+            Err(error) => self
+                .failed
+                .set(Some((turn.key.clone(), Problem::new(&error, error.hint())))),
         }
         false
     }

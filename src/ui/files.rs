@@ -5,6 +5,7 @@ use super::state::Lab;
 use crate::browser::abort::Abort;
 use crate::browser::fetch::{self, Freshness};
 use crate::browser::files::{self, FileError, MAX_FILE, PickedFile};
+use crate::browser::page;
 use crate::results::{LoadedResult, inspect};
 use crate::route::{Query, Route};
 use leptos::prelude::*;
@@ -31,7 +32,10 @@ impl Default for Opened {
 
 impl Opened {
     pub fn new() -> Self {
-        Self { files: RwSignal::new(Vec::new()), reading: RwSignal::new(None) }
+        Self {
+            files: RwSignal::new(Vec::new()),
+            reading: RwSignal::new(None),
+        }
     }
 
     /// Opens whatever was dropped or picked: a dataset when there is a manifest, else result files.
@@ -50,6 +54,7 @@ impl Opened {
     pub fn open_address(self, lab: Lab, address: String) {
         spawn_local(async move {
             self.reading.set(Some(name(&address).to_owned()));
+            let address = page::resolve(&address).unwrap_or(address);
             let (silent, abort) = (fetch::silent(), Abort::new());
             let get = fetch::Get {
                 url: &address,
@@ -104,7 +109,9 @@ impl Opened {
 
     fn show(self, lab: Lab, shown: bool) {
         if shown {
-            lab.go(&Route::Results { query: Query::default() });
+            lab.go(&Route::Results {
+                query: Query::default(),
+            });
         }
     }
 }
@@ -115,8 +122,12 @@ fn name(path: &str) -> &str {
 
 /// Asks the visitor for files, as a click on a hidden file input does.
 pub fn ask(folder: bool, then: impl FnOnce(Vec<PickedFile>) + 'static) {
-    let Ok(element) = document().create_element("input") else { return };
-    let Ok(input) = element.dyn_into::<web_sys::HtmlInputElement>() else { return };
+    let Ok(element) = document().create_element("input") else {
+        return;
+    };
+    let Ok(input) = element.dyn_into::<web_sys::HtmlInputElement>() else {
+        return;
+    };
     input.set_type("file");
     input.set_multiple(true);
     if folder {

@@ -43,8 +43,14 @@ impl Keys {
     /// Where calls to an endpoint go, with its key.
     pub fn target(&self, endpoint: &Endpoint) -> Target {
         let base_url = endpoint.base_url.trim().trim_end_matches('/').to_owned();
-        let key = self.0.with_untracked(|keys| keys.get(&host(&base_url)).cloned());
-        Target { base_url, key, limits: Default::default() }
+        let key = self
+            .0
+            .with_untracked(|keys| keys.get(&host(&base_url)).cloned());
+        Target {
+            base_url,
+            key,
+            limits: Default::default(),
+        }
     }
 }
 

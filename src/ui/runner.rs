@@ -18,7 +18,7 @@ use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
 use crate::judge::GraderConfig;
 use crate::run::RunEvent;
-use crate::run::drive::{RunSpec, run_instance};
+use crate::run::drive::{RunSpec, begin, run_instance};
 use crate::run::record::{DatasetRef, ModelRef, RetrieverRef, RunRecord, RunStatus};
 use crate::settings::Settings;
 use crate::worker::protocol::SearchMethod;
@@ -88,18 +88,25 @@ impl Runner {
 
     /// Takes the runs of earlier visits, latest first as the store gives them.
     pub fn restore(self, kept: Vec<RunRecord>) {
-        self.records.set(kept.into_iter().rev().map(Arc::new).collect());
+        self.records
+            .set(kept.into_iter().rev().map(Arc::new).collect());
     }
 
     /// The run under way of a system on an instance.
     pub fn live_of(&self, instance: &InstanceId, system: System) -> Option<LiveRun> {
-        self.live.with(|live| live.iter().find(|run| run.instance == *instance && run.system == system).cloned())
+        self.live.with(|live| {
+            live.iter()
+                .find(|run| run.instance == *instance && run.system == system)
+                .cloned()
+        })
     }
 
     /// The latest record of a system on an instance.
     pub fn latest(&self, instance: &InstanceId, system: System) -> Option<Arc<RunRecord>> {
-        let fits = |record: &&Arc<RunRecord>| record.instance == *instance && record.system == system;
-        self.records.with(|records| records.iter().rev().find(fits).cloned())
+        let fits =
+            |record: &&Arc<RunRecord>| record.instance == *instance && record.system == system;
+        self.records
+            .with(|records| records.iter().rev().find(fits).cloned())
     }
 
     /// Starts a run with the settings as they are.
@@ -138,17 +145,30 @@ impl Runner {
 
     /// Forgets a run, its journal included.
     pub fn delete(self, lab: Lab, id: String) {
-        self.records.update(|records| records.retain(|record| record.id != id));
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        self.records
+            .update(|records| records.retain(|record| record.id != id));
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         spawn_local(async move { edge.runs.delete(&id).await });
     }
 
     fn launch(self, lab: Lab, work: Work, plan: Plan) {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let (live, abort) = (LiveRun::new(&plan, &work.instance.id), Abort::new());
-        self.aborts.update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
+        self.aborts
+            .update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
         self.live.update(|all| all.push(live.clone()));
-        let task = Task { lab, edge, work, plan, live, abort };
+        let task = Task {
+            lab,
+            edge,
+            work,
+            plan,
+            live,
+            abort,
+        };
         spawn_local(async move {
             let record = task.run().await;
             task.edge.runs.save(&record).await;
@@ -157,9 +177,11 @@ impl Runner {
     }
 
     fn finish(self, lab: Lab, record: RunRecord) {
-        self.aborts.update_value(|aborts| drop(aborts.remove(&record.id)));
+        self.aborts
+            .update_value(|aborts| drop(aborts.remove(&record.id)));
         if let RunStatus::Failed { message } = &record.status {
-            lab.notices.bad(Problem::new(sentence(message), None::<&str>));
+            lab.notices
+                .bad(Problem::new(sentence(message), None::<&str>));
         }
         let id = record.id.clone();
         self.records.update(|records| {
@@ -180,7 +202,9 @@ impl Runner {
                 && record.dataset.sha256 == *dataset
                 && record.status == RunStatus::Done
         };
-        let last = self.records.with_untracked(|records| records.iter().filter(same).map(|record| record.epoch).max());
+        let last = self
+            .records
+            .with_untracked(|records| records.iter().filter(same).map(|record| record.epoch).max());
         last.unwrap_or(0) + 1
     }
 }
@@ -212,10 +236,17 @@ impl LiveRun {
                 self.stream.update(String::clear);
                 self.stages.update(|stages| stages.push(*record));
             }
-            RunEvent::Retrying { reason, wait_seconds } => {
+            RunEvent::Retrying {
+                reason,
+                wait_seconds,
+            } => {
                 self.stream.update(String::clear);
                 let what = format!("{} Next attempt in {wait_seconds:.0} s", sentence(&reason));
-                self.progress.set(Some(EngineProgress { what, done: 0, total: None }));
+                self.progress.set(Some(EngineProgress {
+                    what,
+                    done: 0,
+                    total: None,
+                }));
             }
             RunEvent::Delta { text } => {
                 self.progress.set(None);
@@ -252,7 +283,12 @@ impl Task {
             Ok((model, history)) => {
                 let spec = self.spec(&model);
                 let env = self.env(history, self.draft(&spec));
-                let Work { instance, hidden, domain, .. } = &self.work;
+                let Work {
+                    instance,
+                    hidden,
+                    domain,
+                    ..
+                } = &self.work;
                 run_instance(&env, &spec, instance, hidden, domain).await
             }
             Err(message) => self.unstarted(message),
@@ -262,24 +298,44 @@ impl Task {
     /// Model loaded and history open; gives the history's name in the engine.
     async fn prepare(&self) -> Result<(ModelInfo, String), String> {
         let said = |error: &dyn std::error::Error, hint: Option<&str>| {
-            format!("{} {}", sentence(&error.to_string()), hint.unwrap_or_default()).trim_end().to_owned()
+            format!(
+                "{} {}",
+                sentence(&error.to_string()),
+                hint.unwrap_or_default()
+            )
+            .trim_end()
+            .to_owned()
         };
-        let Work { open, shard_id, shard, .. } = &self.work;
+        let Work {
+            open,
+            shard_id,
+            shard,
+            ..
+        } = &self.work;
         let engine = &self.edge.engine;
         let (shown, chunking) = (self.engine_progress(), self.chunking());
-        let model = engine.ensure_model(&shown, &self.abort).await.map_err(|error| said(&error, error.hint()))?;
+        let model = engine
+            .ensure_model(&shown, &self.abort)
+            .await
+            .map_err(|error| said(&error, error.hint()))?;
         let loaded = self.byte_progress();
-        let vectors = open.dataset.vectors(shard_id, &model.onnx.sha256, chunking, &loaded, &self.abort);
+        let vectors =
+            open.dataset
+                .vectors(shard_id, &model.onnx.sha256, chunking, &loaded, &self.abort);
         let vectors = vectors.await.map_err(|error| said(&error, error.hint()))?;
         let key = open.dataset.history_key(shard_id, chunking);
-        let opened = engine.open_history(&key, &shard.history, vectors, chunking, &shown, &self.abort);
+        let opened =
+            engine.open_history(&key, &shard.history, vectors, chunking, &shown, &self.abort);
         opened.await.map_err(|error| said(&error, error.hint()))?;
         self.live.progress.set(None);
         Ok((model, key))
     }
 
     fn chunking(&self) -> Chunking {
-        Chunking { tokens: self.plan.params.chunk_tokens, overlap: self.plan.params.chunk_overlap }
+        Chunking {
+            tokens: self.plan.params.chunk_tokens,
+            overlap: self.plan.params.chunk_overlap,
+        }
     }
 
     fn engine_progress(&self) -> OnEngineProgress {
@@ -290,11 +346,24 @@ impl Task {
     fn byte_progress(&self) -> OnProgress {
         let shown = self.live.progress.clone();
         let what = "loading the history's vectors";
-        Rc::new(move |Progress { done, total }| shown.set(Some(EngineProgress { what: what.to_owned(), done, total })))
+        Rc::new(move |Progress { done, total }| {
+            shown.set(Some(EngineProgress {
+                what: what.to_owned(),
+                done,
+                total,
+            }))
+        })
     }
 
     fn spec(&self, model: &ModelInfo) -> RunSpec {
-        let Plan { id, system, epoch, agent, grader, params } = &self.plan;
+        let Plan {
+            id,
+            system,
+            epoch,
+            agent,
+            grader,
+            params,
+        } = &self.plan;
         let dataset = &self.work.open.dataset;
         RunSpec {
             id: id.clone(),
@@ -303,7 +372,10 @@ impl Task {
             params: params.clone(),
             agent: agent.clone(),
             grader: grader.clone(),
-            dataset: DatasetRef { name: dataset.manifest.name.clone(), sha256: dataset.manifest_sha256.clone() },
+            dataset: DatasetRef {
+                name: dataset.manifest.name.clone(),
+                sha256: dataset.manifest_sha256.clone(),
+            },
             retriever: RetrieverRef {
                 model: model.name.clone(),
                 model_sha256: model.onnx.sha256.clone(),
@@ -322,7 +394,10 @@ impl Task {
             live.hear(event);
             if saves {
                 let (runs, stages) = (runs.clone(), live.stages.get_untracked());
-                let record = RunRecord { stages, ..draft.clone() };
+                let record = RunRecord {
+                    stages,
+                    ..draft.clone()
+                };
                 spawn_local(async move { runs.save(&record).await });
             }
         };
@@ -345,20 +420,33 @@ impl Task {
             ModelRef::Embedded => None,
             ModelRef::Endpoint { base_url, model } => {
                 let (base_url, model) = (base_url.clone(), model.clone());
-                Some(self.lab.keys.target(&crate::settings::Endpoint { preset: String::new(), base_url, model }))
+                Some(self.lab.keys.target(&crate::settings::Endpoint {
+                    preset: String::new(),
+                    base_url,
+                    model,
+                }))
             }
         }
     }
 
     fn grader_target(&self) -> Option<Target> {
         let grader = self.plan.grader.as_ref()?;
-        let model = ModelRef::Endpoint { base_url: grader.base_url.clone(), model: grader.model.clone() };
+        let model = ModelRef::Endpoint {
+            base_url: grader.base_url.clone(),
+            model: grader.model.clone(),
+        };
         self.target(Some(&model))
     }
 
     /// The record as it stands before the first stage.
     fn draft(&self, spec: &RunSpec) -> RunRecord {
-        begun(spec, &self.work, self.live.started_ms)
+        let Work {
+            instance,
+            hidden,
+            domain,
+            ..
+        } = &self.work;
+        begin(self.live.started_ms, spec, instance, hidden, domain)
     }
 
     /// The record of a run whose engine or data could not be had.
@@ -377,8 +465,16 @@ impl Task {
             onnx: nothing.clone(),
             tokenizer: nothing,
         };
-        let status = if self.abort.is_aborted() { RunStatus::Cancelled } else { RunStatus::Failed { message } };
-        RunRecord { status, ended_ms: Some(now_ms()), ..self.draft(&self.spec(&model)) }
+        let status = if self.abort.is_aborted() {
+            RunStatus::Cancelled
+        } else {
+            RunStatus::Failed { message }
+        };
+        RunRecord {
+            status,
+            ended_ms: Some(now_ms()),
+            ..self.draft(&self.spec(&model))
+        }
     }
 }
 
@@ -399,32 +495,4 @@ fn grader(settings: &Settings) -> Option<GraderConfig> {
 fn new_id() -> String {
     let chance = (js_sys::Math::random() * f64::from(u32::MAX)) as u32;
     format!("{:011x}-{chance:08x}", now_ms() as u64)
-}
-
-/// A record before its first stage.
-fn begun(spec: &RunSpec, work: &Work, started_ms: f64) -> RunRecord {
-    let instance = &work.instance;
-    RunRecord {
-        id: spec.id.clone(),
-        instance: instance.id.clone(),
-        persona: instance.persona.clone(),
-        scenario: instance.scenario.clone(),
-        domain: work.domain.clone(),
-        action: instance.action,
-        task: instance.task.text(),
-        system: spec.system,
-        epoch: spec.epoch,
-        params: spec.params.clone(),
-        agent: spec.agent.clone(),
-        dataset: spec.dataset.clone(),
-        retriever: spec.retriever.clone(),
-        stages: Vec::new(),
-        output: None,
-        requirements: Vec::new(),
-        judgements: Vec::new(),
-        status: RunStatus::Running,
-        started_ms,
-        ended_ms: None,
-        app_version: spec.app_version.clone(),
-    }
 }

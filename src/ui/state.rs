@@ -6,16 +6,18 @@ use super::files::Opened;
 use super::keys::Keys;
 use super::parts::Notices;
 use super::runner::Runner;
+use crate::bench::ids::InstanceId;
 use crate::browser::cache::FileCache;
 use crate::browser::dataset::Library;
 use crate::browser::engine::Engine;
 use crate::browser::persist::Runs;
 use crate::browser::store::{Drawer, Store};
 use crate::browser::transport::Transport;
-use crate::route::Route;
+use crate::route::{DatasetKey, Route};
 use crate::settings::{Settings, Theme};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::sync::Arc;
 use wasm_bindgen::JsValue;
 
 /// Where settings are kept; `boot.js` reads the theme from there before the first paint.
@@ -70,7 +72,9 @@ pub struct Lab {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trail {
     pub address: String,
-    pub ids: std::sync::Arc<Vec<crate::bench::ids::InstanceId>>,
+    pub ids: Arc<Vec<InstanceId>>,
+    /// How far it was scrolled, in pixels.
+    pub scrolled: f64,
 }
 
 impl Lab {
@@ -109,8 +113,10 @@ impl Lab {
     }
 
     /// The dataset the address asks for; the bundled one for views that need none.
-    fn wanted(&self) -> crate::route::DatasetKey {
-        self.route.with_untracked(|route| route.dataset().cloned()).unwrap_or_else(|| self.data.key())
+    fn wanted(&self) -> DatasetKey {
+        self.route
+            .with_untracked(|route| route.dataset().cloned())
+            .unwrap_or_else(|| self.data.key())
     }
 
     /// Shows what the address bar says.
@@ -125,8 +131,14 @@ impl Lab {
     fn visit(self, route: Route) {
         self.lost.set(None);
         document().set_title(&route.title());
-        if self.route.with_untracked(|old| *old != route) {
+        let (changed, other_page) = self
+            .route
+            .with_untracked(|old| (*old != route, page_of(old) != page_of(&route)));
+        if changed {
             self.route.set(route);
+        }
+        if other_page {
+            window().scroll_to_with_x_and_y(0.0, 0.0);
         }
         self.data.ensure(self, self.wanted());
     }
@@ -192,6 +204,15 @@ pub fn lab() -> Lab {
     expect_context()
 }
 
+/// What of a route makes it another page to the reader.
+fn page_of(route: &Route) -> (std::mem::Discriminant<Route>, Option<&InstanceId>) {
+    let id = match route {
+        Route::Instance { id, .. } => Some(id),
+        _ => None,
+    };
+    (std::mem::discriminant(route), id)
+}
+
 fn kept_settings() -> Settings {
     let storage = window().local_storage().ok().flatten();
     let text = storage.and_then(|storage| storage.get_item(SETTINGS).ok().flatten());
@@ -200,7 +221,9 @@ fn kept_settings() -> Settings {
 
 /// Theme and type size are attributes of the root, where the style sheets look.
 fn show_theme(settings: &Settings) {
-    let Some(root) = document().document_element() else { return };
+    let Some(root) = document().document_element() else {
+        return;
+    };
     let theme = match settings.theme {
         Theme::System => None,
         Theme::Light => Some("light"),

@@ -41,12 +41,30 @@ fn Idea() -> impl IntoView {
 #[component]
 fn Agent() -> impl IntoView {
     let steps = [
-        ("Query expansion", "five facet queries beside the task itself: style, structure, decision, correction, habit"),
-        ("Similarity retrieval", "the nearest passages of the history for each query"),
-        ("Redundancy filtering", "the same passage, or nearly the same, counts once"),
-        ("Salience re-ranking", "revisions and complaints say more than mere mentions"),
-        ("Evidence compaction", "what remains, in few words, with its dates"),
-        ("Preference extraction", "what was asked, corrected, rejected, repeated or lately changed"),
+        (
+            "Query expansion",
+            "five facet queries beside the task itself: style, structure, decision, correction, habit",
+        ),
+        (
+            "Similarity retrieval",
+            "the nearest passages of the history for each query",
+        ),
+        (
+            "Redundancy filtering",
+            "the same passage, or nearly the same, counts once",
+        ),
+        (
+            "Salience re-ranking",
+            "revisions and complaints say more than mere mentions",
+        ),
+        (
+            "Evidence compaction",
+            "what remains, in few words, with its dates",
+        ),
+        (
+            "Preference extraction",
+            "what was asked, corrected, rejected, repeated or lately changed",
+        ),
         ("Task-preference alignment", "a plan for this task"),
         ("Output head", "the text, or the slots of the call"),
     ];

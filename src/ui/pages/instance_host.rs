@@ -1,6 +1,8 @@
 //! Gives the instance view its instance and its run, and does what it asks for.
 
-use super::instance::{Actions, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress, RunView};
+use super::instance::{
+    Actions, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress, RunView,
+};
 use super::instances::Waiting;
 use crate::agent::trace::System;
 use crate::bench::ids::InstanceId;
@@ -31,11 +33,16 @@ struct Here {
 #[component]
 pub fn InstanceHost() -> impl IntoView {
     let lab = lab();
-    let here = Memo::new(move |old: Option<&Here>| lab.route.with(|route| match route {
-        Route::Instance { dataset, id, .. } => Here { dataset: dataset.clone(), id: id.clone() },
-        // The view is about to go.
-        _ => old.cloned().unwrap_or_default(),
-    }));
+    let here = Memo::new(move |old: Option<&Here>| {
+        lab.route.with(|route| match route {
+            Route::Instance { dataset, id, .. } => Here {
+                dataset: dataset.clone(),
+                id: id.clone(),
+            },
+            // The view is about to go.
+            _ => old.cloned().unwrap_or_default(),
+        })
+    });
     view! {
         <div class="page wide">
             {move || {
@@ -57,7 +64,8 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
     let wanted = id.clone();
     let work = LocalResource::new(move || load(open.clone(), wanted.clone()));
     let empty = {
-        let text = format!("“{id}” may belong to another dataset or an earlier version of this one.");
+        let text =
+            format!("“{id}” may belong to another dataset or an earlier version of this one.");
         move || {
             let (list, text) = (list.clone(), text.clone());
             view! {
@@ -67,7 +75,8 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
             }
         }
     };
-    let ready = move || work.get().map(|loaded| match loaded {
+    let ready = move || {
+        work.get().map(|loaded| match loaded {
         Ok(Some(work)) => view! { <InstancePage props=props(lab, work) /> }.into_any(),
         Ok(None) => empty().into_any(),
         Err(problem) => view! {
@@ -76,24 +85,43 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
             </ProblemBox>
         }
         .into_any(),
-    });
+    })
+    };
     view! {
         <Suspense fallback=|| view! { <p class="muted waiting" aria-live="polite">"Opening the instance …"</p> }>{ready}</Suspense>
     }
 }
 
 async fn load(open: Open, id: InstanceId) -> Result<Option<Work>, Problem> {
-    let Some(entry) = open.entry(&id).cloned() else { return Ok(None) };
+    let Some(entry) = open.entry(&id).cloned() else {
+        return Ok(None);
+    };
     let domain = open.domain(&entry).id;
-    let shard = open.dataset.shard(&entry.shard, &fetch::silent(), &Abort::new()).await;
+    let shard = open
+        .dataset
+        .shard(&entry.shard, &fetch::silent(), &Abort::new())
+        .await;
     let shard = shard.map_err(|error| Problem::new(&error, error.hint()))?;
-    let Some((instance, hidden)) = shard.instance(&id).cloned() else { return Ok(None) };
-    Ok(Some(Work { open, shard_id: entry.shard, shard, domain, instance: Arc::new(instance), hidden: Arc::new(hidden) }))
+    let Some((instance, hidden)) = shard.instance(&id).cloned() else {
+        return Ok(None);
+    };
+    Ok(Some(Work {
+        open,
+        shard_id: entry.shard,
+        shard,
+        domain,
+        instance: Arc::new(instance),
+        hidden: Arc::new(hidden),
+    }))
 }
 
 fn props(lab: Lab, work: Work) -> InstanceProps {
     let id = work.instance.id.clone();
-    let entry = work.open.entry(&id).expect("the work was made from this entry").clone();
+    let entry = work
+        .open
+        .entry(&id)
+        .expect("the work was made from this entry")
+        .clone();
     let shown = id.to_string();
     InstanceProps {
         instance: Arc::clone(&work.instance),
@@ -134,10 +162,19 @@ fn record(lab: Lab, id: &InstanceId) -> Option<Arc<RunRecord>> {
         _ => None,
     });
     let opened = |run: &str| {
-        lab.opened.files.with(|files| files.iter().flat_map(|file| file.records()).find(|record| record.id == run).cloned())
+        lab.opened.files.with(|files| {
+            files
+                .iter()
+                .flat_map(|file| file.records())
+                .find(|record| record.id == run)
+                .cloned()
+        })
     };
     let named = named.and_then(|run| {
-        let own = lab.runner.records.with(|records| records.iter().find(|record| record.id == run).cloned());
+        let own = lab
+            .runner
+            .records
+            .with(|records| records.iter().find(|record| record.id == run).cloned());
         own.or_else(|| opened(&run))
     });
     named.or_else(|| lab.runner.latest(id, system(lab)))
@@ -147,32 +184,58 @@ fn run_view(lab: Lab, id: InstanceId) -> RunView {
     let own = id.clone();
     let live = Memo::new(move |_| lab.runner.live_of(&own, system(lab)));
     let record = Memo::new(move |_| record(lab, &id));
-    let status = move || live.with(|live| live.as_ref().map(|_| RunStatus::Running)).or_else(|| {
-        record.with(|record| record.as_ref().map(|record| record.status.clone())).filter(|status| *status != RunStatus::Running)
-    });
+    let status = move || {
+        live.with(|live| live.as_ref().map(|_| RunStatus::Running))
+            .or_else(|| {
+                record
+                    .with(|record| record.as_ref().map(|record| record.status.clone()))
+                    .filter(|status| *status != RunStatus::Running)
+            })
+    };
     let stages = move || match live.get() {
         Some(live) => live.stages.get(),
-        None => record.with(|record| record.as_ref().map(|record| record.stages.clone())).unwrap_or_default(),
+        None => record
+            .with(|record| record.as_ref().map(|record| record.stages.clone()))
+            .unwrap_or_default(),
     };
     let progress = move |live: LiveRun| {
         let progress = live.progress.get()?;
-        Some(Progress { what: progress.what, done: progress.done, total: progress.total.unwrap_or(0) })
+        Some(Progress {
+            what: progress.what,
+            done: progress.done,
+            total: progress.total.unwrap_or(0),
+        })
     };
     let interrupted = move |record: &Arc<RunRecord>| {
-        let stopped = matches!(record.status, RunStatus::Running | RunStatus::Cancelled | RunStatus::Failed { .. });
+        let stopped = matches!(
+            record.status,
+            RunStatus::Running | RunStatus::Cancelled | RunStatus::Failed { .. }
+        );
         stopped && record.retriever.model_sha256 != ""
     };
-    let started = move || live.with(|live| live.as_ref().map(|live| live.started_ms)).or_else(|| record.with(|record| Some(record.as_ref()?.started_ms)));
+    let started = move || {
+        live.with(|live| live.as_ref().map(|live| live.started_ms))
+            .or_else(|| record.with(|record| Some(record.as_ref()?.started_ms)))
+    };
     RunView {
         status: Signal::derive(status),
         stages: Signal::derive(stages),
         current: Signal::derive(move || live.get().and_then(|live| live.current.get())),
         judging: Signal::derive(move || live.get().is_some_and(|live| live.judging.get())),
-        stream: Signal::derive(move || live.get().map(|live| live.stream.get()).unwrap_or_default()),
+        stream: Signal::derive(move || {
+            live.get().map(|live| live.stream.get()).unwrap_or_default()
+        }),
         progress: Signal::derive(move || live.get().and_then(progress)),
-        record: Signal::derive(move || record.get().filter(|record| record.status != RunStatus::Running)),
+        record: Signal::derive(move || {
+            record
+                .get()
+                .filter(|record| record.status != RunStatus::Running)
+        }),
         started_ms: Signal::derive(started),
-        resumable: Signal::derive(move || live.with(Option::is_none) && record.with(|record| record.as_ref().is_some_and(interrupted))),
+        resumable: Signal::derive(move || {
+            live.with(Option::is_none)
+                && record.with(|record| record.as_ref().is_some_and(interrupted))
+        }),
     }
 }
 
@@ -183,12 +246,22 @@ fn neighbours(lab: Lab, open: &Open, id: &InstanceId) -> Neighbours {
     let (ids, at, list) = match at {
         Some(at) => (trail.ids, Some(at), trail.address),
         None => {
-            let ids: Vec<InstanceId> = open.dataset.index.iter().map(|entry| entry.id.clone()).collect();
+            let ids: Vec<InstanceId> = open
+                .dataset
+                .index
+                .iter()
+                .map(|entry| entry.id.clone())
+                .collect();
             let at = ids.iter().position(|other| other == id);
-            (Arc::new(ids), at, Route::instances(open.key.clone()).address())
+            (
+                Arc::new(ids),
+                at,
+                Route::instances(open.key.clone()).address(),
+            )
         }
     };
-    let address = |at: usize| Some(Route::instance(open.key.clone(), ids.get(at)?.clone()).address());
+    let address =
+        |at: usize| Some(Route::instance(open.key.clone(), ids.get(at)?.clone()).address());
     Neighbours {
         list,
         previous: at.and_then(|at| address(at.checked_sub(1)?)),
@@ -223,11 +296,13 @@ fn actions(lab: Lab, work: Work) -> Actions {
                 export(lab, &record, format);
             }
         }),
-        reveal: Callback::new(move |()| lab.revealed.update(|ids| {
-            if !ids.contains(&revealed) {
-                ids.push(revealed.clone());
-            }
-        })),
+        reveal: Callback::new(move |()| {
+            lab.revealed.update(|ids| {
+                if !ids.contains(&revealed) {
+                    ids.push(revealed.clone());
+                }
+            })
+        }),
         choose_system: Callback::new(move |chosen| forget_run(lab, chosen)),
         focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &focus))),
         go: Callback::new(move |address: String| lab.go_to(&address)),
@@ -238,8 +313,13 @@ fn actions(lab: Lab, work: Work) -> Actions {
 fn focused(lab: Lab, focus: &Focus) -> Route {
     let mut route = lab.route.get_untracked();
     if let Route::Instance { query, .. } = &mut route {
-        let run = query.get("run").map(|run| ("run".to_owned(), run.to_owned()));
-        let pairs = focus.pairs().into_iter().map(|(name, value)| (name.to_owned(), value));
+        let run = query
+            .get("run")
+            .map(|run| ("run".to_owned(), run.to_owned()));
+        let pairs = focus
+            .pairs()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
         *query = run.into_iter().chain(pairs).collect();
     }
     route
@@ -250,20 +330,35 @@ fn forget_run(lab: Lab, chosen: System) {
     let mut route = lab.route.get_untracked();
     if let Route::Instance { system, query, .. } = &mut route {
         *system = chosen;
-        *query = Query(query.0.drain(..).filter(|(name, _)| name != "run").collect());
+        *query = Query(
+            query
+                .0
+                .drain(..)
+                .filter(|(name, _)| name != "run")
+                .collect(),
+        );
     }
     lab.replace(route);
 }
 
 fn export(lab: Lab, record: &RunRecord, format: ExportFormat) {
-    let meta = FileMeta { id: record.id.clone(), created_ms: clock::now_ms() };
+    let meta = FileMeta {
+        id: record.id.clone(),
+        created_ms: clock::now_ms(),
+    };
     let log = match write(std::slice::from_ref(record), &meta) {
         Ok(log) => log,
         Err(error) => return lab.notices.bad(Problem::new(&error, Some(error.hint()))),
     };
     let done = match format {
-        ExportFormat::Json => download(&log.file_name(false), "application/json", &[log.json().as_bytes()]),
-        ExportFormat::JsonGz => download(&log.file_name(true), "application/gzip", &[&log.json_gz()]),
+        ExportFormat::Json => download(
+            &log.file_name(false),
+            "application/json",
+            &[log.json().as_bytes()],
+        ),
+        ExportFormat::JsonGz => {
+            download(&log.file_name(true), "application/gzip", &[&log.json_gz()])
+        }
     };
     if let Err(error) = done {
         lab.notices.bad(Problem::new(&error, None::<&str>));

@@ -8,7 +8,12 @@ use leptos::prelude::*;
 #[component]
 pub fn LostPage() -> impl IntoView {
     let lab = lab();
-    let text = move || format!("“{}” is not the address of a view. It may come from another version of this site.", lab.lost.get().unwrap_or_default());
+    let text = move || {
+        format!(
+            "“{}” is not the address of a view. It may come from another version of this site.",
+            lab.lost.get().unwrap_or_default()
+        )
+    };
     view! {
         <div class="page narrow">
             <Empty title="Nothing is here" text=text()>

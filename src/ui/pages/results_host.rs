@@ -21,9 +21,15 @@ const PAPER_LIMIT: u64 = 4 * 1024 * 1024;
 #[component]
 pub fn ResultsHost() -> impl IntoView {
     let lab = lab();
-    let records = move || lab.runner.records.with(|records| {
-        records.iter().filter(|record| record.status != RunStatus::Running).cloned().collect::<Vec<_>>()
-    });
+    let records = move || {
+        lab.runner.records.with(|records| {
+            records
+                .iter()
+                .filter(|record| record.status != RunStatus::Running)
+                .cloned()
+                .collect::<Vec<_>>()
+        })
+    };
     let paper = LocalResource::new(move || tables(lab));
     let overlay = RwSignal::new(chosen(lab));
     // The address follows the choice: an outside world, so an effect is its place.
@@ -51,9 +57,13 @@ fn chosen(lab: Lab) -> Vec<String> {
 }
 
 fn write(lab: Lab, rows: Vec<String>) {
-    let Route::Results { query } = lab.route.get_untracked() else { return };
+    let Route::Results { query } = lab.route.get_untracked() else {
+        return;
+    };
     let others = query.0.into_iter().filter(|(name, _)| name != "row");
-    let query: Query = others.chain(rows.into_iter().map(|row| ("row".to_owned(), row))).collect();
+    let query: Query = others
+        .chain(rows.into_iter().map(|row| ("row".to_owned(), row)))
+        .collect();
     lab.replace(Route::Results { query });
 }
 
@@ -63,17 +73,35 @@ fn address(lab: Lab, record: &RunRecord) -> String {
     let same = open.filter(|open| open.dataset.manifest_sha256 == record.dataset.sha256);
     let dataset = same.map_or(DatasetKey::Bundled, |open| open.key);
     let query = [("run", record.id.clone())].into_iter().collect();
-    Route::Instance { dataset, id: record.instance.clone(), system: record.system, query }.address()
+    Route::Instance {
+        dataset,
+        id: record.instance.clone(),
+        system: record.system,
+        query,
+    }
+    .address()
 }
 
 async fn tables(lab: Lab) -> Option<Arc<Paper>> {
     let url = page::resolve(PAPER).ok()?;
     let (silent, abort) = (fetch::silent(), Abort::new());
-    let get = fetch::Get { url: &url, limit: PAPER_LIMIT, expect: None, freshness: Freshness::Normal, progress: &silent, abort: &abort };
-    let fetched = fetch::get(get).await.map_err(|error| Problem::new(&error, error.hint()));
+    let get = fetch::Get {
+        url: &url,
+        limit: PAPER_LIMIT,
+        expect: None,
+        freshness: Freshness::Normal,
+        progress: &silent,
+        abort: &abort,
+    };
+    let fetched = fetch::get(get)
+        .await
+        .map_err(|error| Problem::new(&error, error.hint()));
     let parsed = fetched.and_then(|fetched| {
         let text = String::from_utf8_lossy(&fetched.bytes.to_vec()).into_owned();
         paper::parse(&text).map_err(|error| Problem::new(&error, Some(error.hint())))
     });
-    parsed.map(Arc::new).map_err(|problem| lab.notices.bad(problem)).ok()
+    parsed
+        .map(Arc::new)
+        .map_err(|problem| lab.notices.bad(problem))
+        .ok()
 }

@@ -46,8 +46,18 @@ fn Doors() -> impl IntoView {
     };
     let first = move || {
         let open = lab.data.current();
-        let entry = open.as_ref().and_then(|open| open.dataset.index.first().map(|entry| (open.key.clone(), entry.id.clone())));
-        entry.map_or_else(|| Route::instances(DatasetKey::Bundled), |(key, id)| Route::instance(key, id)).address()
+        let entry = open.as_ref().and_then(|open| {
+            open.dataset
+                .index
+                .first()
+                .map(|entry| (open.key.clone(), entry.id.clone()))
+        });
+        entry
+            .map_or_else(
+                || Route::instances(DatasetKey::Bundled),
+                |(key, id)| Route::instance(key, id),
+            )
+            .address()
     };
     view! {
         <section class="doors" aria-label="Ways to begin">
@@ -73,8 +83,16 @@ fn Doors() -> impl IntoView {
 
 /// Whether the recorded run was shipped with this build.
 async fn example_exists() -> bool {
-    let asked = gloo_net::http::RequestBuilder::new(EXAMPLE).method(gloo_net::http::Method::HEAD).send().await;
-    let html = |answer: &gloo_net::http::Response| answer.headers().get("content-type").is_some_and(|kind| kind.contains("html"));
+    let asked = gloo_net::http::RequestBuilder::new(EXAMPLE)
+        .method(gloo_net::http::Method::HEAD)
+        .send()
+        .await;
+    let html = |answer: &gloo_net::http::Response| {
+        answer
+            .headers()
+            .get("content-type")
+            .is_some_and(|kind| kind.contains("html"))
+    };
     // Some hosts answer a missing file with a page and status 200.
     asked.is_ok_and(|answer| answer.ok() && !html(&answer))
 }
@@ -104,7 +122,11 @@ fn DatasetCard() -> impl IntoView {
 #[component]
 fn OpeningLine() -> impl IntoView {
     let lab = lab();
-    let of = move |read: fn(&Opening) -> u64| lab.data.opening.with(|opening| opening.as_ref().map(read).unwrap_or_default());
+    let of = move |read: fn(&Opening) -> u64| {
+        lab.data
+            .opening
+            .with(|opening| opening.as_ref().map(read).unwrap_or_default())
+    };
     view! {
         <div class="card row">
             <ProgressLine
@@ -120,22 +142,36 @@ fn OpeningLine() -> impl IntoView {
 
 fn card(open: &Open) -> impl IntoView + use<> {
     let manifest = &open.dataset.manifest;
-    let turns: u64 = manifest.shards.iter().map(|shard| u64::from(shard.turns)).sum();
+    let turns: u64 = manifest
+        .shards
+        .iter()
+        .map(|shard| u64::from(shard.turns))
+        .sum();
     let facts = [
         (grouped(open.dataset.index.len() as u64), "instances"),
         (grouped(manifest.shards.len() as u64), "users"),
         (grouped(manifest.scenarios.len() as u64), "scenarios"),
         (grouped(manifest.domains.len() as u64), "domains"),
         (grouped(turns), "turns of history"),
-        (size(manifest.shards.iter().map(|shard| shard.file.bytes).sum()), "if all of it is opened"),
+        (
+            size(manifest.shards.iter().map(|shard| shard.file.bytes).sum()),
+            "if all of it is opened",
+        ),
     ];
     let facts = facts.map(|(number, what)| view! { <div><dt>{what}</dt><dd>{number}</dd></div> });
-    let warnings: Vec<String> = open.dataset.warnings.iter().map(ToString::to_string).collect();
-    let odd = (!warnings.is_empty()).then(|| view! {
-        <details>
-            <summary>{format!("{} things were odd", warnings.len())}</summary>
-            <ul>{warnings.into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}</ul>
-        </details>
+    let warnings: Vec<String> = open
+        .dataset
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let odd = (!warnings.is_empty()).then(|| {
+        view! {
+            <details>
+                <summary>{format!("{} things were odd", warnings.len())}</summary>
+                <ul>{warnings.into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}</ul>
+            </details>
+        }
     });
     let kept = open.dataset.is_kept_copy.then(|| view! { <p class="muted small">"The host could not be reached; this is the copy of your last visit."</p> });
     view! {
@@ -161,7 +197,10 @@ fn OtherDatasets() -> impl IntoView {
     let address = NodeRef::<html::Input>::new();
     let submit = move |ev: SubmitEvent| {
         ev.prevent_default();
-        let typed = address.get_untracked().map(|input| input.value().trim().to_owned()).unwrap_or_default();
+        let typed = address
+            .get_untracked()
+            .map(|input| input.value().trim().to_owned())
+            .unwrap_or_default();
         if !typed.is_empty() {
             lab.data.open_typed(lab, typed);
         }

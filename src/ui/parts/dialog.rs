@@ -13,7 +13,9 @@ pub fn Dialog(
 ) -> impl IntoView {
     let node = NodeRef::<html::Dialog>::new();
     Effect::new(move |_| {
-        let (Some(dialog), open) = (node.get(), open.get()) else { return };
+        let (Some(dialog), open) = (node.get(), open.get()) else {
+            return;
+        };
         if open && !dialog.open() {
             // It only fails for a dialog that is not in the document, and then there is nothing to show.
             let _ = dialog.show_modal();

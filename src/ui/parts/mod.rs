@@ -15,7 +15,7 @@ pub use dialog::Dialog;
 pub use empty::{Empty, ProblemBox};
 pub use field::{Field, Select};
 pub use icon::{Icon, Shape};
-pub use notices::{Notices, Tone, Toasts};
+pub use notices::{Notices, Toasts, Tone};
 pub use progress::ProgressLine;
 pub use verdict::VerdictChip;
 
@@ -28,7 +28,10 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(text: impl ToString, hint: Option<impl ToString>) -> Self {
-        Self { text: sentence(&text.to_string()), hint: hint.map(|hint| hint.to_string()) }
+        Self {
+            text: sentence(&text.to_string()),
+            hint: hint.map(|hint| hint.to_string()),
+        }
     }
 }
 

@@ -36,7 +36,10 @@ impl Default for Notices {
 
 impl Notices {
     pub fn new() -> Self {
-        Self { list: RwSignal::new(Vec::new()), next: StoredValue::new(0) }
+        Self {
+            list: RwSignal::new(Vec::new()),
+            next: StoredValue::new(0),
+        }
     }
 
     /// Something worth knowing; goes by itself.
@@ -51,7 +54,9 @@ impl Notices {
 
     /// A failure; stays until closed. The same one is not shown twice.
     pub fn bad(&self, problem: Problem) {
-        let shown = self.list.with_untracked(|list| list.iter().any(|notice| notice.problem == problem));
+        let shown = self
+            .list
+            .with_untracked(|list| list.iter().any(|notice| notice.problem == problem));
         if !shown {
             self.push(Tone::Bad, problem);
         }
@@ -65,12 +70,14 @@ impl Notices {
     fn push(&self, tone: Tone, problem: Problem) -> u32 {
         let id = self.next.get_value();
         self.next.set_value(id.wrapping_add(1));
-        self.list.update(|list| list.push(Notice { id, tone, problem }));
+        self.list
+            .update(|list| list.push(Notice { id, tone, problem }));
         id
     }
 
     fn close(&self, id: u32) {
-        self.list.update(|list| list.retain(|notice| notice.id != id));
+        self.list
+            .update(|list| list.retain(|notice| notice.id != id));
     }
 }
 
@@ -83,7 +90,11 @@ pub fn Toasts(notices: Notices) -> impl IntoView {
             Tone::Good => (Shape::Check, "toast good"),
             Tone::Bad => (Shape::Warning, "toast bad"),
         };
-        let role = if notice.tone == Tone::Bad { "alert" } else { "status" };
+        let role = if notice.tone == Tone::Bad {
+            "alert"
+        } else {
+            "status"
+        };
         view! {
             <div class=class role=role>
                 <Icon shape=shape />

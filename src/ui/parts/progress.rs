@@ -19,7 +19,12 @@ pub fn ProgressLine(
         (0, None) => String::new(),
         (done, None) => number(done),
     };
-    let part = move || total.get().filter(|total| *total > 0).map(|total| (done.get() as f64 / total as f64).min(1.0).to_string());
+    let part = move || {
+        total
+            .get()
+            .filter(|total| *total > 0)
+            .map(|total| (done.get() as f64 / total as f64).min(1.0).to_string())
+    };
     view! {
         <div class="progress">
             <p aria-live="polite">

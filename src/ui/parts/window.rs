@@ -17,7 +17,9 @@ pub fn visible(list_top: f64, window_height: f64, row_height: f64, rows: usize) 
 
 /// Height of `rem` units in pixels, whatever the visitor's type size is.
 pub fn rem(units: f64) -> f64 {
-    let style = document().document_element().and_then(|root| window().get_computed_style(&root).ok().flatten());
+    let style = document()
+        .document_element()
+        .and_then(|root| window().get_computed_style(&root).ok().flatten());
     let size = style.and_then(|style| style.get_property_value("font-size").ok());
     let pixels = size.and_then(|size| size.trim_end_matches("px").parse::<f64>().ok());
     units * pixels.unwrap_or(16.0)
@@ -26,9 +28,17 @@ pub fn rem(units: f64) -> f64 {
 /// Scrolls the page so that a row lies between the sticky head and the foot of the window.
 pub fn reveal(list: &web_sys::Element, row: usize, row_height: f64, head: f64) {
     let top = list.get_bounding_client_rect().top() + row as f64 * row_height;
-    let height = window().inner_height().ok().and_then(|h| h.as_f64()).unwrap_or(800.0);
+    let height = window()
+        .inner_height()
+        .ok()
+        .and_then(|h| h.as_f64())
+        .unwrap_or(800.0);
     let foot = height - row_height * 1.5;
-    let by = if top < head { top - head } else { (top - foot).max(0.0) };
+    let by = if top < head {
+        top - head
+    } else {
+        (top - foot).max(0.0)
+    };
     window().scroll_by_with_x_and_y(0.0, by);
 }
 
@@ -53,13 +63,21 @@ pub fn WindowedList(
     on_cleanup(move || listeners.into_iter().for_each(|listener| listener.remove()));
     let range = Memo::new(move |_| {
         tick.track();
-        let top = node.get().map_or(0.0, |list| list.get_bounding_client_rect().top());
-        let height = window().inner_height().ok().and_then(|h| h.as_f64()).unwrap_or(800.0);
+        let top = node
+            .get()
+            .map_or(0.0, |list| list.get_bounding_client_rect().top());
+        let height = window()
+            .inner_height()
+            .ok()
+            .and_then(|h| h.as_f64())
+            .unwrap_or(800.0);
         visible(top, height, rem(row_height), rows.get())
     });
     let numbers = move || {
         let ((first, end), revision) = (range.get(), revision.get());
-        (first..end).map(|number| (number, revision)).collect::<Vec<_>>()
+        (first..end)
+            .map(|number| (number, revision))
+            .collect::<Vec<_>>()
     };
     view! {
         <ol node_ref=node class="windowed" style:height=move || format!("{}rem", rows.get() as f64 * row_height)>

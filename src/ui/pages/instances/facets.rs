@@ -17,17 +17,43 @@ struct Value<T> {
 pub fn Facets(view: View) -> impl IntoView {
     let (domains, scenarios) = view.open.with_value(|open| {
         let manifest = &open.dataset.manifest;
-        let domains = manifest.domains.iter().map(|d| Value { value: d.id.clone(), name: d.name.clone() }).collect();
-        let scenarios = manifest.scenarios.iter().map(|s| Value { value: s.id.clone(), name: s.name.clone() }).collect();
+        let domains = manifest
+            .domains
+            .iter()
+            .map(|d| Value {
+                value: d.id.clone(),
+                name: d.name.clone(),
+            })
+            .collect();
+        let scenarios = manifest
+            .scenarios
+            .iter()
+            .map(|s| Value {
+                value: s.id.clone(),
+                name: s.name.clone(),
+            })
+            .collect();
         (domains, scenarios)
     });
     let actions = vec![
-        Value { value: Action::GenerateText, name: "Write a text".to_owned() },
-        Value { value: Action::CallApi, name: "Call an API".to_owned() },
+        Value {
+            value: Action::GenerateText,
+            name: "Write a text".to_owned(),
+        },
+        Value {
+            value: Action::CallApi,
+            name: "Call an API".to_owned(),
+        },
     ];
     let changes = vec![
-        Value { value: true, name: "A preference changed".to_owned() },
-        Value { value: false, name: "Nothing changed".to_owned() },
+        Value {
+            value: true,
+            name: "A preference changed".to_owned(),
+        },
+        Value {
+            value: false,
+            name: "Nothing changed".to_owned(),
+        },
     ];
     view! {
         {facet(view, "Domain", domains, |query| &mut query.domains, |counts| &counts.domains, true)}
@@ -40,8 +66,19 @@ pub fn Facets(view: View) -> impl IntoView {
 }
 
 fn numbers() -> Vec<Value<u32>> {
-    let name = |count: u32| if count == MANY { format!("{count} or more") } else { count.to_string() };
-    (0..=MANY).map(|count| Value { value: count, name: name(count) }).collect()
+    let name = |count: u32| {
+        if count == MANY {
+            format!("{count} or more")
+        } else {
+            count.to_string()
+        }
+    };
+    (0..=MANY)
+        .map(|count| Value {
+            value: count,
+            name: name(count),
+        })
+        .collect()
 }
 
 fn facet<T: Ord + Clone + Send + Sync + 'static>(

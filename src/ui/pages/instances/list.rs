@@ -20,7 +20,9 @@ pub fn InstanceList(view: View) -> impl IntoView {
         last.map_or(0, |last| last.wrapping_add(1))
     });
     let keys = window_event_listener_untyped("keydown", move |ev| {
-        let Some(ev) = ev.dyn_ref::<web_sys::KeyboardEvent>() else { return };
+        let Some(ev) = ev.dyn_ref::<web_sys::KeyboardEvent>() else {
+            return;
+        };
         if app::busy(ev) || ev.repeat() && matches!(ev.key().as_str(), "g" | "G") {
             return;
         }
@@ -49,7 +51,11 @@ pub fn InstanceList(view: View) -> impl IntoView {
 
 /// Number of the row that has the focus.
 fn focused() -> Option<usize> {
-    document().active_element()?.get_attribute("data-row")?.parse().ok()
+    document()
+        .active_element()?
+        .get_attribute("data-row")?
+        .parse()
+        .ok()
 }
 
 /// Focuses a row that is in sight.

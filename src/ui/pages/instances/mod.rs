@@ -19,7 +19,11 @@ use std::sync::Arc;
 #[component]
 pub fn InstancesPage() -> impl IntoView {
     let lab = lab();
-    let key = Memo::new(move |_| lab.route.with(|route| route.dataset().cloned()).unwrap_or_default());
+    let key = Memo::new(move |_| {
+        lab.route
+            .with(|route| route.dataset().cloned())
+            .unwrap_or_default()
+    });
     view! {
         <div class="page wide">
             {move || match lab.data.of(&key.get()) {
@@ -35,8 +39,18 @@ pub fn InstancesPage() -> impl IntoView {
 pub fn Waiting(key: DatasetKey) -> impl IntoView {
     let lab = lab();
     let own = key.clone();
-    let failed = move || lab.data.failed.get().filter(|(failed, _)| *failed == own).map(|(_, problem)| problem);
-    let of = move |read: fn(&crate::ui::data::Opening) -> u64| lab.data.opening.with(|opening| opening.as_ref().map(read).unwrap_or_default());
+    let failed = move || {
+        lab.data
+            .failed
+            .get()
+            .filter(|(failed, _)| *failed == own)
+            .map(|(_, problem)| problem)
+    };
+    let of = move |read: fn(&crate::ui::data::Opening) -> u64| {
+        lab.data
+            .opening
+            .with(|opening| opening.as_ref().map(read).unwrap_or_default())
+    };
     move || match failed() {
         Some(problem) => {
             let again = key.clone();
@@ -77,7 +91,13 @@ impl View {
         let mut query = self.query.get_untracked();
         change(&mut query);
         let dataset = self.open.with_value(|open| open.key.clone());
-        self.lab.replace(Route::Instances { dataset, query: query_of(&query) });
+        self.lab.replace(Route::Instances {
+            dataset,
+            query: query_of(&query),
+        });
+        if scrolled() > 0.0 {
+            window().scroll_to_with_x_and_y(0.0, 0.0);
+        }
     }
 
     fn clear(self) {
@@ -88,11 +108,38 @@ impl View {
     fn leave_trail(self) {
         let ids = self.open.with_value(|open| {
             let index = &open.dataset.index;
-            self.filtered.with_untracked(|filtered| filtered.rows.iter().map(|row| index[*row].id.clone()).collect())
+            self.filtered.with_untracked(|filtered| {
+                filtered
+                    .rows
+                    .iter()
+                    .map(|row| index[*row].id.clone())
+                    .collect()
+            })
         });
         let address = self.lab.route.with_untracked(Route::address);
-        self.lab.trail.set(Trail { address, ids: Arc::new(ids) });
+        self.lab.trail.set(Trail {
+            address,
+            ids: Arc::new(ids),
+            scrolled: scrolled(),
+        });
     }
+
+    /// Where the list was when an instance was opened from it.
+    fn return_to_place(self) {
+        let here = self.lab.route.with_untracked(Route::address);
+        let place = self
+            .lab
+            .trail
+            .with_untracked(|trail| (trail.address == here).then_some(trail.scrolled));
+        if let Some(place) = place {
+            request_animation_frame(move || window().scroll_to_with_x_and_y(0.0, place));
+        }
+    }
+}
+
+/// How far the page is scrolled, in pixels.
+fn scrolled() -> f64 {
+    window().scroll_y().unwrap_or_default()
 }
 
 #[component]
@@ -101,17 +148,30 @@ fn Listing(open: Open) -> impl IntoView {
     let total = open.dataset.index.len();
     let title = open.dataset.manifest.title.clone();
     let open = StoredValue::new_local(open);
-    let query = Memo::new(move |_| lab.route.with(|route| match route {
-        Route::Instances { query, .. } => filter_of(query),
-        _ => filter_of(&Query::default()),
-    }));
-    let filtered = Memo::new(move |_| open.with_value(|open| query.with(|query| open.filter.apply(query))));
-    let view = View { lab, open, query, filtered };
+    let query = Memo::new(move |_| {
+        lab.route.with(|route| match route {
+            Route::Instances { query, .. } => filter_of(query),
+            _ => filter_of(&Query::default()),
+        })
+    });
+    let filtered =
+        Memo::new(move |_| open.with_value(|open| query.with(|query| open.filter.apply(query))));
+    let view = View {
+        lab,
+        open,
+        query,
+        filtered,
+    };
+    view.return_to_place();
     let shown = move || filtered.with(|filtered| filtered.rows.len());
     let facets_open = RwSignal::new(false);
     let count = move || match shown() {
         all if all == total => format!("{} instances", grouped(total as u64)),
-        some => format!("{} of {} instances", grouped(some as u64), grouped(total as u64)),
+        some => format!(
+            "{} of {} instances",
+            grouped(some as u64),
+            grouped(total as u64)
+        ),
     };
     let filtering = move || query.with(|query| *query != filter::Query::default());
     view! {

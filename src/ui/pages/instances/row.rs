@@ -14,14 +14,18 @@ pub const ROW_REM: f64 = 4.25;
 
 /// The row of that number in the filtered list.
 pub fn row(view: View, number: usize) -> AnyView {
-    let position = view.filtered.with_untracked(|filtered| filtered.rows.get(number).copied());
+    let position = view
+        .filtered
+        .with_untracked(|filtered| filtered.rows.get(number).copied());
     let found = view.open.with_value(|open| {
         let entry = open.dataset.index.get(position?)?.clone();
         let scenario = open.dataset.manifest.scenario(&entry.scenario).cloned();
         let domain = open.domain(&entry);
         Some((entry, scenario, domain, open.key.clone()))
     });
-    let Some((entry, scenario, domain, key)) = found else { return ().into_any() };
+    let Some((entry, scenario, domain, key)) = found else {
+        return ().into_any();
+    };
     let action = scenario.as_ref().map(|scenario| scenario.action);
     let scenario = scenario.map_or_else(|| entry.scenario.to_string(), |scenario| scenario.name);
     let to = Route::instance(key, entry.id.clone()).address();
@@ -29,8 +33,15 @@ pub fn row(view: View, number: usize) -> AnyView {
         (action == Some(Action::CallApi)).then_some("API call"),
         entry.dynamic.then_some("changed"),
     ];
-    let marks = marks.into_iter().flatten().map(|mark| view! { <span class="tag">{mark}</span> }).collect_view();
-    let numbers = format!("{} evidence · {} requirements", entry.evidence, entry.constraints);
+    let marks = marks
+        .into_iter()
+        .flatten()
+        .map(|mark| view! { <span class="tag">{mark}</span> })
+        .collect_view();
+    let numbers = format!(
+        "{} evidence · {} requirements",
+        entry.evidence, entry.constraints
+    );
     view! {
         <a class="instance-row" href=to data-row=number.to_string() on:click=move |_| view.leave_trail()>
             <span class="what">
@@ -52,13 +63,25 @@ pub fn row(view: View, number: usize) -> AnyView {
 /// How the latest run on an instance stands.
 fn badge(view: View, id: &InstanceId) -> Option<AnyView> {
     let runner = view.lab.runner;
-    let live = [System::IbaAgent, System::StandardRag].into_iter().any(|system| runner.live_of(id, system).is_some());
+    let live = [System::IbaAgent, System::StandardRag]
+        .into_iter()
+        .any(|system| runner.live_of(id, system).is_some());
     if live {
-        return Some(view! { <span class="chip"><span class="spinner"></span>"running"</span> }.into_any());
+        return Some(
+            view! { <span class="chip"><span class="spinner"></span>"running"</span> }.into_any(),
+        );
     }
-    let record = runner.records.with(|records| records.iter().rev().find(|record| record.instance == *id).cloned())?;
+    let record = runner.records.with(|records| {
+        records
+            .iter()
+            .rev()
+            .find(|record| record.instance == *id)
+            .cloned()
+    })?;
     let (class, words) = match &record.status {
-        RunStatus::Done => return Some(view! { <span class="chip">{score(&record)}</span> }.into_any()),
+        RunStatus::Done => {
+            return Some(view! { <span class="chip">{score(&record)}</span> }.into_any());
+        }
         RunStatus::Running => ("chip warn", "interrupted"),
         RunStatus::Cancelled => ("chip", "cancelled"),
         RunStatus::Failed { .. } => ("chip bad", "error"),
@@ -68,8 +91,16 @@ fn badge(view: View, id: &InstanceId) -> Option<AnyView> {
 
 /// `3 of 5 met`, and how many nobody could decide.
 fn score(record: &RunRecord) -> String {
-    let Some(judgement) = record.judgements.first() else { return "no verdict".to_owned() };
-    let count = |state| judgement.verdicts.iter().filter(|verdict| verdict.state == state).count();
+    let Some(judgement) = record.judgements.first() else {
+        return "no verdict".to_owned();
+    };
+    let count = |state| {
+        judgement
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.state == state)
+            .count()
+    };
     let (met, open) = (count(VerdictState::Met), count(VerdictState::Unscored));
     let scored = judgement.verdicts.len() - open;
     match open {

@@ -16,7 +16,10 @@ use leptos::task::spawn_local;
 enum Tested {
     Waiting,
     Answered(String),
-    Failed { problem: Problem, checks: Vec<String> },
+    Failed {
+        problem: Problem,
+        checks: Vec<String>,
+    },
 }
 
 #[component]
@@ -36,7 +39,11 @@ pub fn EndpointForm(
     };
     let presets = || {
         let other = (String::new(), "Another address".to_owned());
-        Provider::all().iter().map(|provider| (provider.id.to_owned(), provider.name.to_owned())).chain([other]).collect()
+        Provider::all()
+            .iter()
+            .map(|provider| (provider.id.to_owned(), provider.name.to_owned()))
+            .chain([other])
+            .collect()
     };
     let choose = Callback::new(move |id: String| {
         models.set(Vec::new());
@@ -53,9 +60,24 @@ pub fn EndpointForm(
         let url = base_url.get();
         (!url.trim().is_empty()).then(|| Provider::from_url(&url).id)
     });
-    let note = move || provider.get().and_then(Provider::by_id).map(|provider| provider.cors_note);
-    let needs_key = Signal::derive(move || provider.get().and_then(Provider::by_id).is_none_or(|provider| provider.needs_key));
-    let key_hint = Signal::derive(move || provider.get().and_then(Provider::by_id).map_or("", |provider| provider.key_hint));
+    let note = move || {
+        provider
+            .get()
+            .and_then(Provider::by_id)
+            .map(|provider| provider.cors_note)
+    };
+    let needs_key = Signal::derive(move || {
+        provider
+            .get()
+            .and_then(Provider::by_id)
+            .is_none_or(|provider| provider.needs_key)
+    });
+    let key_hint = Signal::derive(move || {
+        provider
+            .get()
+            .and_then(Provider::by_id)
+            .map_or("", |provider| provider.key_hint)
+    });
     let list_id = format!("{name}-models");
     view! {
         <div class="card form">
@@ -113,12 +135,21 @@ pub fn EndpointForm(
 
 /// Fetches the names of the models an endpoint offers.
 #[component]
-fn ListModels(endpoint: Signal<Endpoint>, models: RwSignal<Vec<String>>, tested: RwSignal<Option<Tested>>) -> impl IntoView {
+fn ListModels(
+    endpoint: Signal<Endpoint>,
+    models: RwSignal<Vec<String>>,
+    tested: RwSignal<Option<Tested>>,
+) -> impl IntoView {
     let lab = lab();
     let busy = RwSignal::new(false);
     let fetch = move |_| {
-        let Some(edge) = lab.edge.get_untracked() else { return };
-        let (target, base_url) = (lab.keys.target(&endpoint.get_untracked()), endpoint.get_untracked().base_url);
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
+        let (target, base_url) = (
+            lab.keys.target(&endpoint.get_untracked()),
+            endpoint.get_untracked().base_url,
+        );
         busy.set(true);
         spawn_local(async move {
             let found = edge.transport.models(&target, &Abort::new()).await;
@@ -135,7 +166,8 @@ fn ListModels(endpoint: Signal<Endpoint>, models: RwSignal<Vec<String>>, tested:
         (false, 0) => "List models".to_owned(),
         (false, found) => format!("{found} found"),
     };
-    let disabled = move || busy.get() || endpoint.with(|endpoint| endpoint.base_url.trim().is_empty());
+    let disabled =
+        move || busy.get() || endpoint.with(|endpoint| endpoint.base_url.trim().is_empty());
     view! { <button type="button" class="button" disabled=disabled on:click=fetch>{words}</button> }
 }
 
@@ -146,12 +178,17 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
     let missing = move || endpoint.with(|endpoint| endpoint.missing());
     let waiting = move || tested.with(|tested| *tested == Some(Tested::Waiting));
     let test = move |_| {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let endpoint = endpoint.get_untracked();
         let target = lab.keys.target(&endpoint);
         tested.set(Some(Tested::Waiting));
         spawn_local(async move {
-            let answer = edge.transport.test(&target, endpoint.model.trim(), &Abort::new()).await;
+            let answer = edge
+                .transport
+                .test(&target, endpoint.model.trim(), &Abort::new())
+                .await;
             let outcome = match answer {
                 Ok(delivered) => Tested::Answered(answered(&endpoint.model, &delivered)),
                 Err(error) => failed(&error, &endpoint.base_url),
@@ -159,7 +196,8 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
             let _ = tested.try_set(Some(outcome)); // the form may be gone by now
         });
     };
-    let outcome = move || match tested.get()? {
+    let outcome = move || {
+        match tested.get()? {
         Tested::Waiting => Some(view! { <p class="muted">"Asking for one word …"</p> }.into_any()),
         Tested::Answered(text) => Some(view! { <p class="answer good"><Icon shape=Shape::Check />{text}</p> }.into_any()),
         Tested::Failed { problem, checks } => Some(view! {
@@ -170,6 +208,7 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
             </div>
         }
         .into_any()),
+    }
     };
     view! {
         <div class="row test">
@@ -184,11 +223,21 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
 
 fn answered(model: &str, delivered: &crate::browser::transport::Delivered) -> String {
     let named = delivered.reply.model.as_deref().unwrap_or(model);
-    format!("{named} answered in {:.1} s. Runs can use it now.", delivered.duration_ms / 1000.0)
+    format!(
+        "{named} answered in {:.1} s. Runs can use it now.",
+        delivered.duration_ms / 1000.0
+    )
 }
 
 fn failed(error: &LlmError, base_url: &str) -> Tested {
     let silent = matches!(error, LlmError::Unreachable { .. });
-    let checks = if silent { reach::explain_unreachable(&page::origin(), base_url) } else { Vec::new() };
-    Tested::Failed { problem: Problem::new(error, error.hint()), checks }
+    let checks = if silent {
+        reach::explain_unreachable(&page::origin(), base_url)
+    } else {
+        Vec::new()
+    };
+    Tested::Failed {
+        problem: Problem::new(error, error.hint()),
+        checks,
+    }
 }

@@ -30,7 +30,10 @@ pub fn KeyField(
         typed.set(String::new());
     };
     let about = move || match (has(), wrong.get(), needed.get()) {
-        (_, true, _) => "That is no key: it is one word of letters, digits and signs, without spaces.".to_owned(),
+        (_, true, _) => {
+            "That is no key: it is one word of letters, digits and signs, without spaces."
+                .to_owned()
+        }
         (true, ..) => "Held in memory until this tab is closed.".to_owned(),
         (false, _, true) => hint.get().to_owned(),
         (false, _, false) => "This server usually needs none.".to_owned(),
@@ -82,9 +85,17 @@ fn Keep(name: &'static str, base_url: Signal<String>, typed: RwSignal<String>) -
         }
     });
     let is_kept = move || kept.get().unwrap_or(false);
-    let passphrase = move || phrase.get_untracked().map(|input| input.value()).unwrap_or_default();
+    let passphrase = move || {
+        phrase
+            .get_untracked()
+            .map(|input| input.value())
+            .unwrap_or_default()
+    };
     let finish = move |outcome: Result<&'static str, secrets::SecretError>| {
-        let text = outcome.map_or_else(|error| Problem::new(&error, None::<&str>).text, str::to_owned);
+        let text = outcome.map_or_else(
+            |error| Problem::new(&error, None::<&str>).text,
+            str::to_owned,
+        );
         let _ = said.try_set(Some(text)); // the form may be gone by now
         let _ = changed.try_update(|changed| *changed += 1);
         if let Some(input) = phrase.try_get_untracked().flatten() {
@@ -92,7 +103,9 @@ fn Keep(name: &'static str, base_url: Signal<String>, typed: RwSignal<String>) -
         }
     };
     let keep = move |_| {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let (slot, secret, passphrase) = (slot(), typed.get_untracked(), passphrase());
         if ApiKey::new(&secret).is_none() {
             return said.set(Some("Paste the key first.".to_owned()));
@@ -103,7 +116,9 @@ fn Keep(name: &'static str, base_url: Signal<String>, typed: RwSignal<String>) -
         });
     };
     let unlock = move |_| {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let (slot, passphrase, url) = (slot(), passphrase(), base_url.get_untracked());
         spawn_local(async move {
             let opened = secrets::unlock(&edge.store, &slot, &passphrase).await;
@@ -114,14 +129,22 @@ fn Keep(name: &'static str, base_url: Signal<String>, typed: RwSignal<String>) -
         });
     };
     let forget = move |_| {
-        let Some(edge) = lab.edge.get_untracked() else { return };
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
         let slot = slot();
         spawn_local(async move {
             secrets::forget(&edge.store, &slot).await;
             finish(Ok("Forgotten."));
         });
     };
-    let title = move || if is_kept() { "A key is kept on this device" } else { "Keep it on this device" };
+    let title = move || {
+        if is_kept() {
+            "A key is kept on this device"
+        } else {
+            "Keep it on this device"
+        }
+    };
     let id = format!("{name}-passphrase");
     view! {
         <details class="keep">

@@ -53,7 +53,9 @@ fn Pick(
 #[component]
 fn Agent() -> impl IntoView {
     let lab = lab();
-    let is = move |choice| Signal::derive(move || lab.settings.with(|settings| settings.agent == choice));
+    let is = move |choice| {
+        Signal::derive(move || lab.settings.with(|settings| settings.agent == choice))
+    };
     let choose = move |choice| Callback::new(move |()| lab.set(|settings| settings.agent = choice));
     let endpoint = Signal::derive(move || lab.settings.with(|settings| settings.endpoint.clone()));
     view! {
@@ -90,10 +92,18 @@ fn Agent() -> impl IntoView {
 #[component]
 fn JudgeSection() -> impl IntoView {
     let lab = lab();
-    let is = move |choice| Signal::derive(move || lab.settings.with(|settings| settings.judge == choice));
+    let is = move |choice| {
+        Signal::derive(move || lab.settings.with(|settings| settings.judge == choice))
+    };
     let choose = move |choice| Callback::new(move |()| lab.set(|settings| settings.judge = choice));
-    let endpoint = Signal::derive(move || lab.settings.with(|settings| settings.judge_endpoint.clone()));
-    let embedded = Signal::derive(move || lab.settings.with(|settings| settings.agent == Choice::Embedded));
+    let endpoint = Signal::derive(move || {
+        lab.settings
+            .with(|settings| settings.judge_endpoint.clone())
+    });
+    let embedded = Signal::derive(move || {
+        lab.settings
+            .with(|settings| settings.agent == Choice::Embedded)
+    });
     view! {
         <section class="block" aria-labelledby="judge-head">
             <h2 id="judge-head">"Judge"</h2>
@@ -121,7 +131,8 @@ fn JudgeSection() -> impl IntoView {
 #[component]
 fn Look() -> impl IntoView {
     let lab = lab();
-    let is = move |theme| Signal::derive(move || lab.settings.with(|settings| settings.theme == theme));
+    let is =
+        move |theme| Signal::derive(move || lab.settings.with(|settings| settings.theme == theme));
     let choose = move |theme| Callback::new(move |()| lab.set(|settings| settings.theme = theme));
     view! {
         <section class="block" aria-labelledby="look-head">

@@ -8,7 +8,10 @@ use leptos::prelude::*;
 #[component]
 pub fn Params() -> impl IntoView {
     let lab = lab();
-    let changed = move || lab.settings.with(|settings| settings.params != RunParams::default());
+    let changed = move || {
+        lab.settings
+            .with(|settings| settings.params != RunParams::default())
+    };
     let reset = move |_| lab.set(|settings| settings.params = RunParams::default());
     view! {
         <section class="block" aria-labelledby="params-head">
@@ -26,14 +29,21 @@ pub fn Params() -> impl IntoView {
 fn Param(info: &'static ParamInfo) -> impl IntoView {
     let lab = lab();
     let wrong = RwSignal::new(None::<String>);
-    let written = |params: &RunParams| param_value(params, info.name).map_or_else(String::new, |value| value.to_string());
+    let written = |params: &RunParams| {
+        param_value(params, info.name).map_or_else(String::new, |value| value.to_string())
+    };
     let published = written(&RunParams::default());
     let value = move || lab.settings.with(|settings| written(&settings.params));
     let original = published.clone();
     let differs = move || value() != original;
     let change = move |ev| {
         let typed = event_target_value(&ev);
-        match with_param(&lab.settings.with_untracked(|settings| settings.params.clone()), info, &typed) {
+        match with_param(
+            &lab.settings
+                .with_untracked(|settings| settings.params.clone()),
+            info,
+            &typed,
+        ) {
             Ok(params) => {
                 wrong.set(None);
                 lab.set(|settings| settings.params = params);
@@ -41,7 +51,11 @@ fn Param(info: &'static ParamInfo) -> impl IntoView {
             Err(text) => wrong.set(Some(text)),
         }
     };
-    let default_words = if published.is_empty() { "published: not stated".to_owned() } else { format!("published: {published}") };
+    let default_words = if published.is_empty() {
+        "published: not stated".to_owned()
+    } else {
+        format!("published: {published}")
+    };
     let id = format!("param-{}", info.name);
     let about_id = format!("{id}-about");
     view! {

@@ -16,9 +16,16 @@ pub fn Storage() -> impl IntoView {
         cleared.track();
         estimate()
     });
-    let lasting = move || lab.edge.with(|edge| edge.as_ref().is_none_or(|edge| edge.store.is_lasting()));
+    let lasting = move || {
+        lab.edge
+            .with(|edge| edge.as_ref().is_none_or(|edge| edge.store.is_lasting()))
+    };
     let words = move || match used.get().flatten() {
-        Some((used, quota)) => format!("{} used of {} that the browser allows.", size(used), size(quota)),
+        Some((used, quota)) => format!(
+            "{} used of {} that the browser allows.",
+            size(used),
+            size(quota)
+        ),
         None => "This browser does not say how much is used.".to_owned(),
     };
     let runs = move || match lab.runner.records.with(Vec::len) {
