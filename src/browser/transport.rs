@@ -7,7 +7,7 @@ use super::page;
 pub use super::wire::Limits;
 use super::wire::Wire;
 use crate::llm::provider::Provider;
-use crate::llm::quirks::Quirks;
+use crate::llm::quirks::{JsonSupport, Quirks};
 use crate::llm::retry::{self, Decision, Policy};
 use crate::llm::{ApiKey, Chat, LlmError, Reply, reach};
 use futures::future::{Either, select};
@@ -97,7 +97,7 @@ impl Transport {
         };
         let policy = Policy {
             max_wait_seconds: 0.0,
-            ..self.policy.clone()
+            ..self.policy
         };
         let impatient = Self {
             learned: Rc::clone(&self.learned),
@@ -174,23 +174,10 @@ impl Transport {
                 }
                 Err(error) => error,
             };
-            let policy = Policy {
-                jitter: js_sys::Math::random(),
-                ..self.policy.clone()
+            let step = self.next_step(&error, attempt, &quirks, stream, &mut chat, base_url);
+            let Some((note, wait_seconds)) = step else {
+                return Err(error);
             };
-            let (note, wait_seconds) =
-                match retry::decide(&error, attempt, &quirks, chat.max_tokens, &policy) {
-                    Decision::Stop => return Err(error),
-                    Decision::RetryAfter { seconds, note } => (note, seconds),
-                    Decision::RetryWith { quirks, note } => {
-                        self.learn(base_url, &chat.model, quirks);
-                        (Some(note), 0.0)
-                    }
-                    Decision::RetryLonger { max_tokens, note } => {
-                        chat.max_tokens = Some(max_tokens);
-                        (Some(note), 0.0)
-                    }
-                };
             let keys: Vec<&ApiKey> = key.iter().collect();
             let reason = note
                 .clone()
@@ -202,6 +189,40 @@ impl Transport {
             notes.extend(note);
             wait(wait_seconds, abort).await?;
             attempt += 1;
+        }
+    }
+
+    /// Prepares the next attempt: a note for the visitor, and how many seconds to wait before it.
+    /// `None` when there is no use in another one.
+    fn next_step(
+        &self,
+        error: &LlmError,
+        attempt: u32,
+        quirks: &Quirks,
+        stream: bool,
+        chat: &mut Chat,
+        base_url: &str,
+    ) -> Option<(Option<String>, f64)> {
+        if stream && refuses_stream(error) {
+            self.learn(base_url, &chat.model, without_stream(quirks.clone()));
+            let note = "this server does not stream, so the answer comes in one piece";
+            return Some((Some(note.to_owned()), 0.0));
+        }
+        let policy = Policy {
+            jitter: js_sys::Math::random(),
+            ..self.policy
+        };
+        match retry::decide(error, attempt, quirks, chat.max_tokens, &policy) {
+            Decision::Stop => None,
+            Decision::RetryAfter { seconds, note } => Some((note, seconds)),
+            Decision::RetryWith { quirks, note } => {
+                self.learn(base_url, &chat.model, quirks);
+                Some((Some(note), 0.0))
+            }
+            Decision::RetryLimit { max_tokens, note } => {
+                chat.max_tokens = Some(max_tokens);
+                Some((Some(note), 0.0))
+            }
         }
     }
 
@@ -221,12 +242,28 @@ impl Transport {
     }
 }
 
+/// Servers that cannot stream say so in many ways, and seldom in a field of their own.
+fn refuses_stream(error: &LlmError) -> bool {
+    match error {
+        LlmError::RefusedParameter { name, .. } => name == "stream",
+        LlmError::BadRequest(said) => said.message.to_lowercase().contains("stream"),
+        _ => false,
+    }
+}
+
+fn without_stream(mut quirks: Quirks) -> Quirks {
+    quirks
+        .omit
+        .extend(["stream", "stream_options"].map(str::to_owned));
+    quirks
+}
+
 /// The request without the parameters that were left out for this endpoint.
 fn as_sent(mut chat: Chat, quirks: &Quirks) -> Chat {
     let left_out = |name: &str| quirks.omit.contains(name);
     chat.temperature = chat.temperature.filter(|_| !left_out("temperature"));
     chat.seed = chat.seed.filter(|_| !left_out("seed"));
-    chat.json = chat.json.filter(|_| !left_out("response_format"));
+    chat.json = chat.json.filter(|_| quirks.json != JsonSupport::None);
     chat
 }
 

@@ -158,8 +158,7 @@ impl Wire<'_> {
             let piece = match self.or_idle(body.next()).await {
                 Ok(Ok(Some(piece))) => piece.to_vec(),
                 Ok(Ok(None) | Err(_)) => return decoder.finish(),
-                // Some servers keep the line open after the last event.
-                Err(idle) => return decoder.finish().map_err(|_| idle),
+                Err(idle) => return Err(idle),
             };
             bytes += piece.len();
             refuse_flood(bytes)?;
@@ -167,6 +166,9 @@ impl Wire<'_> {
                 if let Delta::Text(text) = delta {
                     heard(Heard::Text(&text));
                 }
+            }
+            if decoder.is_done() {
+                return decoder.finish();
             }
         }
     }
