@@ -39,6 +39,8 @@ pub enum ResultsError {
     },
     #[error("{file} is JSON, but not an Inspect log: {why}")]
     NotALog { file: String, why: String },
+    #[error("the paper's tables cannot be read: {why}")]
+    Paper { why: String },
 }
 
 impl ResultsError {
@@ -63,6 +65,7 @@ impl ResultsError {
             Self::NotALog { .. } => {
                 "A log has the fields `eval` and `samples`; data sets are opened from the start view."
             }
+            Self::Paper { .. } => "The page works without them; reload it to try again.",
         }
     }
 }

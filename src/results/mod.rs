@@ -3,8 +3,10 @@
 
 pub mod csv;
 pub mod error;
+pub mod figure;
 pub mod file;
 pub mod inspect;
+pub mod paper;
 pub mod table;
 
 pub use error::ResultsError;

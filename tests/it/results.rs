@@ -3,7 +3,7 @@
 use crate::results_records::{failed_call, record};
 use iba_lab::judge::VerdictState::{Met, NotMet, Unscored};
 use iba_lab::results::table::{self, Source, TableRow};
-use iba_lab::results::{LoadedResult, csv, inspect};
+use iba_lab::results::{LoadedResult, csv, figure, inspect};
 use iba_lab::run::record::RunRecord;
 use iba_lab::score::paper::PaperResults;
 use std::sync::Arc;
@@ -151,4 +151,42 @@ fn the_table_as_csv_has_one_line_a_row() {
     );
     assert_eq!(lines[1], expected);
     assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn a_figure_says_what_stands_behind_it() {
+    let overlay = ["table4/rag__qwen2_5_7b_instruct".to_owned()];
+    let records = arcs([record("i1", 1, "work", &[Met, NotMet, Unscored])]);
+    let found = table::build(&records, &[], Some(&paper()), &overlay);
+    let rows: Vec<&TableRow> = found.rows.iter().collect();
+    let drawn = figure::radar(&found, &rows, "2026-11-29");
+    let names: Vec<&str> = drawn
+        .series
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "IBA-Agent · some-model · judge programmatic",
+            "IBA-Agent · some-model · judge judge-model",
+            "Paper, Table 4: Standard RAG · Qwen2.5-7B-Instruct",
+        ]
+    );
+    let reference: Vec<bool> = drawn.series.iter().map(|series| series.reference).collect();
+    assert_eq!(reference, [false, false, true]);
+    assert_eq!(
+        drawn.caption,
+        [
+            "n = 1, partial; judge programmatic; iba-mini abababababab",
+            "n = 0, partial; judge judge-model; iba-mini abababababab",
+            "Paper: as printed, arXiv 2608.02171v1; other data, other judges.",
+            "IBA Lab 0.1.0, 2026-11-29",
+        ]
+    );
+    assert!(drawn.description.starts_with(
+        "IBA-Agent · some-model · judge programmatic: Writing –, Work 50.0, Daily –,"
+    ));
+    let many = vec![rows[0]; 9];
+    assert_eq!(figure::radar(&found, &many, "").series.len(), figure::MOST);
 }

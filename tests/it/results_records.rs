@@ -4,7 +4,7 @@ use iba_lab::agent::trace::*;
 use iba_lab::bench::taxonomy::Action;
 use iba_lab::embed::{Hit, Passage, PassageId};
 use iba_lab::judge::{Judgement, Verdict, VerdictSource, VerdictState};
-use iba_lab::llm::{Chat, Finish, JsonMode, Message, Reply, Tool, ToolCall, Usage};
+use iba_lab::llm::{Chat, Finish, JsonMode, Message, Reply, Tool, ToolCall, ToolChoice, Usage};
 use iba_lab::run::record::*;
 use serde_json::json;
 
@@ -122,15 +122,18 @@ fn prompt(id: &str) -> PromptRef {
 }
 
 fn call(role: &str, prompt_id: &str, after_ms: f64) -> CallRecord {
+    let state = serde_json::Map::from_iter([("signature".to_owned(), json!("x"))]);
     let tool_call = ToolCall {
         id: "call-1".to_owned(),
         name: "search".to_owned(),
         arguments: json!({ "query": "noodles" }),
+        extra: state.clone(),
     };
     let said = Message::Assistant {
         text: String::new(),
         reasoning: Some("I look it up.".to_owned()),
         tool_calls: vec![tool_call.clone()],
+        extra: state.clone(),
     };
     CallRecord {
         role: role.to_owned(),
@@ -149,6 +152,7 @@ fn call(role: &str, prompt_id: &str, after_ms: f64) -> CallRecord {
                     call_id: "call-1".to_owned(),
                     name: "search".to_owned(),
                     text: "nothing found".to_owned(),
+                    is_error: true,
                 },
             ],
             tools: vec![Tool {
@@ -160,6 +164,7 @@ fn call(role: &str, prompt_id: &str, after_ms: f64) -> CallRecord {
                     "required": ["query"],
                 }),
             }],
+            tool_choice: Some(ToolChoice::Named("search".to_owned())),
             temperature: Some(0.7),
             max_tokens: Some(3000),
             seed: Some(42),
@@ -179,6 +184,7 @@ fn call(role: &str, prompt_id: &str, after_ms: f64) -> CallRecord {
             model: Some("some-model-2026".to_owned()),
             request_id: Some("req-1".to_owned()),
             warnings: vec!["the server cut the prompt".to_owned()],
+            extra: state,
         },
         prompt: prompt(prompt_id),
         started_ms: START + after_ms,

@@ -7,7 +7,7 @@ use super::wire::{
     Choice, Event, EventBody, GenerateConfig, Message, ModelEvent, ModelOutput, ToolCall,
 };
 use crate::agent::trace::{CallRecord, StageRecord};
-use crate::llm::{self, Finish};
+use crate::llm::{self, Finish, ToolChoice};
 use crate::run::record::RunRecord;
 use serde_json::{Map, Value, json};
 
@@ -160,11 +160,7 @@ fn model_event(call: &CallRecord) -> ModelEvent {
             .map(|m| message(m, &call.request.model))
             .collect(),
         tools: call.request.tools.iter().map(tool).collect(),
-        tool_choice: if call.request.tools.is_empty() {
-            "none"
-        } else {
-            "auto"
-        },
+        tool_choice: tool_choice(&call.request),
         config: GenerateConfig {
             max_tokens: call.request.max_tokens,
             temperature: call.request.temperature,
@@ -179,6 +175,16 @@ fn model_event(call: &CallRecord) -> ModelEvent {
     }
 }
 
+fn tool_choice(request: &llm::Chat) -> Value {
+    match &request.tool_choice {
+        None if request.tools.is_empty() => json!("none"),
+        None | Some(ToolChoice::Auto) => json!("auto"),
+        Some(ToolChoice::None) => json!("none"),
+        Some(ToolChoice::Required) => json!("any"),
+        Some(ToolChoice::Named(name)) => json!({ "name": name }),
+    }
+}
+
 fn tool(tool: &llm::Tool) -> Value {
     json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
 }
@@ -189,13 +195,8 @@ fn output(call: &CallRecord) -> ModelOutput {
         .model
         .clone()
         .unwrap_or_else(|| call.request.model.clone());
-    let said = llm::Message::Assistant {
-        text: reply.text.clone(),
-        reasoning: reply.reasoning.clone(),
-        tool_calls: reply.tool_calls.clone(),
-    };
     let choice = Choice {
-        message: message(&said, &model),
+        message: message(&reply.to_message(), &model),
         stop_reason: stop_reason(&reply.finish),
     };
     let warned = !reply.warnings.is_empty();
@@ -220,7 +221,8 @@ fn stop_reason(finish: &Finish) -> &'static str {
     }
 }
 
-/// A message of ours as one of Inspect's.
+/// A message of ours as one of Inspect's. A provider's own state is of no use to a reader; it
+/// stays in the record.
 pub fn message(message: &llm::Message, model: &str) -> Message {
     match message {
         llm::Message::System { text } => Message::System {
@@ -233,6 +235,7 @@ pub fn message(message: &llm::Message, model: &str) -> Message {
             text,
             reasoning,
             tool_calls,
+            extra: _,
         } => Message::Assistant {
             content: content(text, reasoning.as_deref()),
             source: "generate",
@@ -243,10 +246,12 @@ pub fn message(message: &llm::Message, model: &str) -> Message {
             call_id,
             name,
             text,
+            is_error,
         } => Message::Tool {
             content: json!(text),
             tool_call_id: call_id.clone(),
             function: name.clone(),
+            error: is_error.then(|| json!({ "type": "unknown", "message": text })),
         },
     }
 }

@@ -198,6 +198,8 @@ pub enum Message {
         content: Value,
         tool_call_id: String,
         function: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<Value>,
     },
 }
 
@@ -338,7 +340,7 @@ pub struct ModelEvent {
     pub role: String,
     pub input: Vec<Message>,
     pub tools: Vec<Value>,
-    pub tool_choice: &'static str,
+    pub tool_choice: Value,
     pub config: GenerateConfig,
     pub output: ModelOutput,
     pub retries: u32,

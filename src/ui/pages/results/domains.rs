@@ -1,0 +1,115 @@
+//! The domain table in the layout of the paper.
+
+use crate::results::figure::percent;
+use crate::results::table::{Cell, DomainTable, Source, TableRow};
+use leptos::prelude::*;
+use std::collections::BTreeSet;
+
+/// One row for each system, model and judge; scrolls within its own box when it is too wide.
+#[component]
+pub fn DomainsTable(
+    table: Memo<DomainTable>,
+    /// Keys of rows that the radar leaves out.
+    hidden: RwSignal<BTreeSet<String>>,
+    /// Rows of the paper; a row can be taken out here.
+    overlay: RwSignal<Vec<String>>,
+) -> impl IntoView {
+    let heads = move || {
+        table.with(|table| {
+            let label = |column: &crate::results::table::Column| view! { <th scope="col">{column.label.clone()}</th> };
+            table.columns.iter().map(label).collect_view()
+        })
+    };
+    let rows = move || {
+        table.with(|table| {
+            table
+                .rows
+                .iter()
+                .map(|row| line(row, hidden, overlay))
+                .collect_view()
+        })
+    };
+    view! {
+        <div class="table-box" tabindex="0" role="region" aria-labelledby="domains-title" hidden=move || table.with(|t| t.rows.is_empty())>
+            <table class="numbers domains">
+                <thead>
+                    <tr>
+                        <th scope="col">"Radar"</th>
+                        <th scope="col">"System, model"</th>
+                        <th scope="col">"Judge"</th>
+                        {heads}
+                        <th scope="col">"Overall"</th>
+                        <th scope="col">"n"</th>
+                        <th scope="col">"Unscored"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+fn line(
+    row: &TableRow,
+    hidden: RwSignal<BTreeSet<String>>,
+    overlay: RwSignal<Vec<String>>,
+) -> AnyView {
+    let printed = matches!(row.source, Source::Paper(_));
+    let key = row.key.clone();
+    let drawn = move || hidden.with(|hidden| !hidden.contains(&key));
+    let key = row.key.clone();
+    let toggle = move |_| {
+        hidden.update(|hidden| {
+            if !hidden.remove(&key) {
+                hidden.insert(key.clone());
+            }
+        })
+    };
+    let key = row.key.clone();
+    let drop_row = move |_| overlay.update(|rows| rows.retain(|row| *row != key));
+    let cells = row
+        .cells
+        .iter()
+        .chain([&row.overall])
+        .map(|cell| score(cell, row.decimals));
+    view! {
+        <tr class:reference=printed>
+            <td>
+                <input type="checkbox" prop:checked=drawn on:change=toggle aria-label=format!("Draw {} {}", row.system, row.model) />
+            </td>
+            <th scope="row">
+                <span class="tag">{row.source.label()}</span>
+                " "{row.system.clone()}
+                <span class="muted">" · "{row.model.clone()}</span>
+                {row.partial.clone().map(|missing| view! {
+                    <span class="chip warn" title=missing.clone()>"! partial: "{missing.clone()}</span>
+                })}
+                {printed.then(|| view! {
+                    <button type="button" class="button quiet small" on:click=drop_row>"Remove"</button>
+                })}
+            </th>
+            <td class="judge">{row.judge.clone()}</td>
+            {cells.collect_view()}
+            <td>{count(row.overall.instances)}</td>
+            <td>{count(row.overall.unscored.or(row.overall.without_score))}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn score(cell: &Cell, decimals: usize) -> AnyView {
+    let n = cell.instances.filter(|n| *n > 0);
+    view! {
+        <td>
+            {percent(cell.percent, decimals)}
+            {n.map(|n| view! { <small class="muted">{format!("n {n}")}</small> })}
+        </td>
+    }
+    .into_any()
+}
+
+/// A number the paper does not print is a dash, not a zero.
+fn count(n: Option<u32>) -> String {
+    n.map_or_else(|| "–".to_owned(), |n| n.to_string())
+}
