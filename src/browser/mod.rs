@@ -29,3 +29,4 @@ pub mod store;
 pub mod transport;
 mod wire;
 pub mod worker_client;
+pub mod worker_host;

@@ -3,6 +3,8 @@
 mod bad_input;
 mod chart;
 mod dataset;
+mod engine;
+mod engine_search;
 mod results;
 mod results_inspect;
 mod results_records;

@@ -1,0 +1,153 @@
+//! What the engine holds between requests: the model, the open histories, the vectors of texts.
+
+use super::protocol::SearchMethod;
+use crate::embed::{EmbedError, Embedder, Hit, Passage, VectorFile};
+use crate::search::{Exact, Hnsw, HnswParams, Index};
+use sha2::{Digest, Sha256};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+/// Texts whose vectors are kept; a run asks for some hundred, most of them again and again.
+const CACHED_TEXTS: usize = 4096;
+
+/// Everything that outlives a request.
+#[derive(Default)]
+pub(super) struct Library {
+    model: Option<Model>,
+    histories: HashMap<String, OpenHistory>,
+    cache: HashMap<[u8; 32], Vec<f32>>,
+}
+
+struct Model {
+    sha256: String,
+    embedder: Embedder,
+}
+
+/// A searchable history.
+pub(super) struct OpenHistory {
+    passages: Vec<Passage>,
+    dim: usize,
+    exact: Exact,
+    hnsw: OnceCell<Hnsw>,
+}
+
+impl OpenHistory {
+    /// `passages` are the texts of the file's rows, one each.
+    pub(super) fn new(passages: Vec<Passage>, file: VectorFile) -> Self {
+        let dim = file.dim as usize;
+        Self {
+            passages,
+            dim,
+            exact: Exact::new(dim, file.scales, file.rows),
+            hnsw: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn search(&self, query: &[f32], k: usize, method: SearchMethod) -> Vec<Hit> {
+        let found = match method {
+            SearchMethod::Exact => self.exact.search(query, k),
+            SearchMethod::Hnsw => self.hnsw().search(query, k),
+        };
+        let hit = |(row, score): (u32, f32)| Hit {
+            passage: self.passages[row as usize].clone(),
+            score,
+        };
+        found.into_iter().map(hit).collect()
+    }
+
+    fn hnsw(&self) -> &Hnsw {
+        self.hnsw
+            .get_or_init(|| self.exact.to_hnsw(HnswParams::default()))
+    }
+}
+
+impl Library {
+    /// Installs a model and says its dimension and the hash of its file. Another model than before
+    /// closes all histories: their vectors are not comparable with its own.
+    pub(super) fn load(
+        &mut self,
+        onnx: &[u8],
+        tokenizer: &[u8],
+        max_tokens: u32,
+    ) -> Result<(u32, String), EmbedError> {
+        let sha256 = hex(&Sha256::digest(onnx));
+        let embedder = Embedder::load(onnx, tokenizer, max_tokens)?;
+        if self
+            .model
+            .as_ref()
+            .is_some_and(|before| before.sha256 != sha256)
+        {
+            self.histories.clear();
+        }
+        self.cache.clear();
+        let dim = embedder.dim();
+        self.model = Some(Model {
+            sha256: sha256.clone(),
+            embedder,
+        });
+        Ok((dim, sha256))
+    }
+
+    pub(super) fn embedder(&self) -> Result<&Embedder, String> {
+        let model = self.model.as_ref().map(|model| &model.embedder);
+        model.ok_or_else(|| {
+            "no embedding model is loaded: load one before texts are embedded".to_owned()
+        })
+    }
+
+    /// The unit vector of a text, from memory when it was asked for before.
+    pub(super) fn vector(&mut self, text: &str) -> Result<Vec<f32>, String> {
+        let key: [u8; 32] = Sha256::digest(text).into();
+        if let Some(vector) = self.cache.get(&key) {
+            return Ok(vector.clone());
+        }
+        let vector = self.embedder()?.embed(text).map_err(sentence)?.vector;
+        if self.cache.len() >= CACHED_TEXTS {
+            self.cache.clear();
+        }
+        self.cache.insert(key, vector.clone());
+        Ok(vector)
+    }
+
+    pub(super) fn open(&mut self, key: String, history: OpenHistory) -> Result<(), String> {
+        self.fits(&history)?;
+        self.histories.insert(key, history);
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, key: &str) {
+        self.histories.remove(key);
+    }
+
+    pub(super) fn history(&self, key: &str) -> Result<&OpenHistory, String> {
+        let history = self.histories.get(key);
+        let history = history
+            .ok_or_else(|| format!("history '{key}' is not open in the engine: open it first"))?;
+        self.fits(history)?;
+        Ok(history)
+    }
+
+    /// Shipped vectors may be opened before the model is loaded, so this is asked at both times.
+    fn fits(&self, history: &OpenHistory) -> Result<(), String> {
+        match &self.model {
+            Some(model) if model.embedder.dim() as usize != history.dim => Err(format!(
+                "the vectors of this history have {} components and the loaded model makes {}: load the model that made them",
+                history.dim,
+                model.embedder.dim()
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An error with its hint, as the page shows it.
+pub(super) fn sentence(error: EmbedError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

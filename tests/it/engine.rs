@@ -1,0 +1,505 @@
+//! The embedding model against onnxruntime, and the engine driven by messages as a host drives it.
+//!
+//! The engine's tests share one real model; loading it takes a second or two.
+
+use iba_lab::bench::hidden::Check;
+use iba_lab::bench::visible::{Role, Session, Turn};
+use iba_lab::embed::{Chunking, Embedder, VectorFile};
+use iba_lab::search::dot::dot_f32;
+use iba_lab::worker::engine::{Engine, Outgoing};
+use iba_lab::worker::protocol::{
+    Answer, Event, Failure, PROTOCOL, Request, RequestId, SearchMethod, ToWorker,
+};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+pub const MODEL: &str = "public/models/all-minilm-l6-v2";
+/// Of `model.json`.
+pub const MAX_TOKENS: u32 = 256;
+
+pub fn file(path: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn model_files() -> [Vec<u8>; 2] {
+    ["model_int8.onnx", "tokenizer.json"].map(|name| file(&format!("{MODEL}/{name}")))
+}
+
+/// One model for all tests of this binary.
+pub static EMBEDDER: LazyLock<Embedder> = LazyLock::new(|| {
+    let [onnx, tokenizer] = model_files();
+    Embedder::load(&onnx, &tokenizer, MAX_TOKENS).expect("the shipped model loads")
+});
+
+/// Of two vectors of any length.
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    dot_f32(a, b) / (dot_f32(a, a) * dot_f32(b, b)).sqrt()
+}
+
+// The model.
+
+#[derive(Deserialize)]
+struct Reference {
+    max_tokens: u32,
+    items: Vec<ReferenceItem>,
+}
+
+#[derive(Deserialize)]
+struct ReferenceItem {
+    text: String,
+    ids: Vec<u32>,
+    vector: Vec<f32>,
+}
+
+fn reference() -> Reference {
+    serde_json::from_slice(&file("tests/data/minilm_reference.json"))
+        .expect("the reference is JSON")
+}
+
+#[test]
+fn token_ids_equal_the_reference() {
+    let Reference { max_tokens, items } = reference();
+    for item in items {
+        let encoded = EMBEDDER.tokenizer().encode(&item.text, max_tokens).unwrap();
+        assert_eq!(encoded.ids, item.ids, "{:?}", item.text);
+    }
+}
+
+#[test]
+fn vectors_agree_with_onnxruntime() {
+    for item in reference().items {
+        let found = EMBEDDER.embed(&item.text).unwrap();
+        let agreement = cosine(&found.vector, &item.vector);
+        assert!(agreement >= 0.999, "{agreement} for {:?}", item.text);
+        let length = dot_f32(&found.vector, &found.vector).sqrt();
+        assert!(
+            (length - 1.0).abs() < 1e-3,
+            "length {length} for {:?}",
+            item.text
+        );
+        assert_eq!(found.tokens as usize, item.ids.len());
+    }
+}
+
+#[test]
+fn a_text_beyond_the_window_is_cut_and_says_so() {
+    let long = "记忆 ".repeat(600);
+    let encoded = EMBEDDER.tokenizer().encode(&long, MAX_TOKENS).unwrap();
+    assert_eq!(
+        (encoded.ids.len(), encoded.ids.last()),
+        (256, Some(&102)),
+        "ends in [SEP]"
+    );
+    let embedding = EMBEDDER.embed(&long).unwrap();
+    assert!(embedding.truncated);
+    assert_eq!(embedding.tokens, 256);
+    assert!(!EMBEDDER.embed("记忆").unwrap().truncated);
+}
+
+#[test]
+fn the_descriptor_describes_the_files() {
+    let card: serde_json::Value =
+        serde_json::from_slice(&file(&format!("{MODEL}/model.json"))).unwrap();
+    for part in ["onnx", "tokenizer"] {
+        let bytes = file(&format!("{MODEL}/{}", card[part]["path"].as_str().unwrap()));
+        assert_eq!(card[part]["bytes"], bytes.len());
+        assert_eq!(
+            card[part]["sha256"],
+            format!("{:x}", Sha256::digest(&bytes))
+        );
+    }
+    assert_eq!(card["dim"], EMBEDDER.dim());
+    assert_eq!(card["max_tokens"], MAX_TOKENS);
+}
+
+#[test]
+fn a_file_that_is_no_model_is_named() {
+    let [onnx, tokenizer] = model_files();
+    for broken in [&b"<!doctype html>"[..], &onnx[..100_000]] {
+        let error = Embedder::load(broken, &tokenizer, MAX_TOKENS)
+            .err()
+            .expect("must not load");
+        assert!(
+            error
+                .to_string()
+                .starts_with("the ONNX file could not be read"),
+            "{error}"
+        );
+        assert!(error.hint().is_some());
+    }
+}
+
+#[test]
+fn bulk_embedding_is_what_one_by_one_gives() {
+    let sessions = sessions();
+    let file = iba_lab::embed::embed_sessions(&EMBEDDER, &sessions, SMALL, &|_, _| ()).unwrap();
+    let passages = iba_lab::embed::passages(&sessions, &file.spans).unwrap();
+    assert!(
+        passages.len() > sessions.len(),
+        "the long session takes several chunks"
+    );
+    for (row, passage) in passages.iter().enumerate() {
+        let alone = EMBEDDER.embed(&passage.text).unwrap().vector;
+        assert!(
+            cosine(&file.vector(row), &alone) > 0.999,
+            "{}",
+            passage.id.0
+        );
+    }
+}
+
+// The engine.
+
+const SMALL: Chunking = Chunking {
+    tokens: 24,
+    overlap: 6,
+};
+
+fn session(id: &str, user: &str, assistant: &str) -> Session {
+    let turn = |role, text: &str| Turn {
+        role,
+        text: text.to_owned(),
+    };
+    let turns = vec![turn(Role::User, user), turn(Role::Assistant, assistant)];
+    Session {
+        id: id.into(),
+        date: "2025-03-02T19:04:00".to_owned(),
+        turns,
+    }
+}
+
+fn sessions() -> Vec<Session> {
+    vec![
+        session("s1", "What is the capital of Portugal?", "Lisbon."),
+        session(
+            "s2",
+            "Order dinner, please: noodles without chilli, nothing fried, and no meat at all tonight.",
+            "I found a noodle shop nearby that cooks plain noodles with vegetables and leaves the chilli out.",
+        ),
+        session("s3", "The cat ate my houseplant again.", "Poor plant!"),
+    ]
+}
+
+/// An engine, and a request id for each message sent.
+struct Driver {
+    engine: Engine,
+    next: RequestId,
+}
+
+impl Driver {
+    fn new() -> Self {
+        Self {
+            engine: Engine::new("test", || 0.0),
+            next: 1,
+        }
+    }
+
+    fn with_model() -> Self {
+        let mut driver = Self::new();
+        driver
+            .ask(load(), model_files().to_vec())
+            .expect("the shipped model loads");
+        driver
+    }
+
+    fn send(&mut self, request: Request, buffers: Vec<Vec<u8>>) -> (RequestId, Vec<Outgoing>) {
+        let id = self.next;
+        self.next += 1;
+        (id, self.engine.accept(ToWorker { id, request }, buffers))
+    }
+
+    fn finish(&mut self) -> Vec<Outgoing> {
+        let mut out = Vec::new();
+        while !self.engine.idle() {
+            out.extend(self.engine.step());
+        }
+        out
+    }
+
+    /// Sends, works until idle, and returns the answer with its buffers.
+    fn ask(
+        &mut self,
+        request: Request,
+        buffers: Vec<Vec<u8>>,
+    ) -> Result<(Answer, Vec<Vec<u8>>), Failure> {
+        let (id, mut out) = self.send(request, buffers);
+        out.extend(self.finish());
+        let last = out.pop().expect("every request is answered");
+        assert_eq!(last.message.id, id);
+        match last.message.event {
+            Event::Done { answer } => Ok((answer, last.buffers)),
+            Event::Failed { failure } => Err(failure),
+            other => panic!("a request ended in {other:?}"),
+        }
+    }
+
+    fn hits(&mut self, query: &str, method: SearchMethod) -> Vec<(String, f32)> {
+        let request = search("h", query, method);
+        match self.ask(request, vec![]).expect("the history is open").0 {
+            Answer::Hits { hits, .. } => hits[0]
+                .iter()
+                .map(|hit| (hit.passage.id.0.clone(), hit.score))
+                .collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn load() -> Request {
+    Request::LoadModel {
+        name: "minilm".to_owned(),
+        max_tokens: MAX_TOKENS,
+    }
+}
+
+fn open(shipped_vectors: bool) -> Request {
+    Request::OpenHistory {
+        key: "h".to_owned(),
+        sessions: sessions(),
+        chunking: SMALL,
+        shipped_vectors,
+    }
+}
+
+fn search(key: &str, query: &str, method: SearchMethod) -> Request {
+    Request::Search {
+        key: key.to_owned(),
+        queries: vec![query.to_owned()],
+        top_k: 2,
+        method,
+    }
+}
+
+fn message(failure: Failure) -> String {
+    failure.to_string()
+}
+
+/// Id and kind of each message, for example `2 failed`.
+fn summary(out: &[Outgoing]) -> Vec<String> {
+    let line = |outgoing: &Outgoing| {
+        let kind = match &outgoing.message.event {
+            Event::Progress { .. } => "progress",
+            Event::Done { .. } => "done",
+            Event::Failed {
+                failure: Failure::Cancelled,
+            } => "cancelled",
+            Event::Failed { .. } => "failed",
+            Event::Crashed { .. } => "crashed",
+        };
+        format!("{} {kind}", outgoing.message.id)
+    };
+    out.iter().map(line).collect()
+}
+
+#[test]
+fn a_history_is_embedded_searched_and_kept_for_the_next_visit() {
+    let mut driver = Driver::with_model();
+    let (id, _) = driver.send(open(false), vec![]);
+    let mut out = driver.finish();
+    let last = out.pop().unwrap();
+    let progress = out
+        .iter()
+        .filter(|message| message.message.id == id)
+        .count();
+    let Event::Done {
+        answer: Answer::HistoryOpen {
+            chunks, embedded, ..
+        },
+    } = last.message.event
+    else {
+        panic!("{last:?}")
+    };
+    assert_eq!(embedded, chunks);
+    assert_eq!(
+        progress,
+        chunks as usize + sessions().len(),
+        "one for each session and passage"
+    );
+
+    let hits = driver.hits("food without spices", SearchMethod::Exact);
+    assert!(hits.iter().all(|(id, _)| id.starts_with("s2#")), "{hits:?}");
+    assert_eq!(
+        driver.hits("food without spices", SearchMethod::Hnsw)[0].0,
+        hits[0].0
+    );
+
+    // The next visit: the same vectors, nothing to embed, no model needed to open.
+    let kept = last.buffers[0].clone();
+    let mut again = Driver::new();
+    let (answer, _) = again.ask(open(true), vec![kept]).unwrap();
+    let Answer::HistoryOpen {
+        embedded: 0,
+        chunks: found,
+        ..
+    } = answer
+    else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(found, chunks);
+    again.ask(load(), model_files().to_vec()).unwrap();
+    assert_eq!(again.hits("food without spices", SearchMethod::Exact), hits);
+}
+
+#[test]
+fn a_cancel_between_two_passages_ends_the_request() {
+    let mut driver = Driver::with_model();
+    let (target, _) = driver.send(open(false), vec![]);
+    // Three sessions are cut, the stage changes, one passage is embedded.
+    let steps: Vec<_> = (0..5).map(|_| driver.engine.step().len()).collect();
+    assert_eq!(steps, [1, 1, 1, 0, 1]);
+    assert!(!driver.engine.idle());
+    let (cancel, out) = driver.send(Request::Cancel { target }, vec![]);
+    assert_eq!(
+        summary(&out),
+        [format!("{target} cancelled"), format!("{cancel} done")]
+    );
+    assert!(driver.engine.idle());
+    let unknown = driver
+        .ask(search("h", "x", SearchMethod::Exact), vec![])
+        .unwrap_err();
+    assert!(message(unknown).contains("'h' is not open"));
+    // A cancel that comes too late is no error.
+    assert!(matches!(
+        driver.ask(Request::Cancel { target }, vec![]),
+        Ok((Answer::Cancelled, _))
+    ));
+}
+
+#[test]
+fn short_requests_overtake_long_ones_they_do_not_depend_on() {
+    let mut driver = Driver::with_model();
+    let (opening, _) = driver.send(open(false), vec![]);
+    let (waits, _) = driver.send(search("h", "noodles", SearchMethod::Exact), vec![]);
+    let check = Request::Check {
+        output: "one two".into(),
+        checks: vec![Check::FirstPerson { expect: false }],
+    };
+    let (check, _) = driver.send(check, vec![]);
+    let (embed, _) = driver.send(
+        Request::Embed {
+            texts: vec!["noodles".to_owned()],
+        },
+        vec![],
+    );
+    let order: Vec<_> = summary(&driver.finish())
+        .into_iter()
+        .filter(|line| line.ends_with("done"))
+        .collect();
+    assert_eq!(
+        order,
+        [check, embed, opening, waits].map(|id| format!("{id} done"))
+    );
+}
+
+#[test]
+fn embedding_a_text_again_gives_the_same_vector() {
+    let mut driver = Driver::with_model();
+    let texts = vec!["noodles".to_owned(), String::new(), "noodles".to_owned()];
+    let (answer, _) = driver.ask(Request::Embed { texts }, vec![]).unwrap();
+    let Answer::Vectors { vectors, .. } = answer else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(vectors[0], vectors[2]);
+    assert_eq!(vectors[0], EMBEDDER.embed("noodles").unwrap().vector);
+    assert_eq!(vectors[1], EMBEDDER.embed("").unwrap().vector);
+}
+
+#[test]
+fn the_handshake_compares_versions() {
+    let mut driver = Driver::new();
+    let greeting = driver.engine.greeting();
+    assert_eq!(summary(&[greeting]), ["0 done"]);
+    let (answer, _) = driver
+        .ask(Request::Hello { protocol: PROTOCOL }, vec![])
+        .unwrap();
+    assert!(matches!(
+        answer,
+        Answer::Ready {
+            protocol: PROTOCOL,
+            ..
+        }
+    ));
+    let other = driver
+        .ask(
+            Request::Hello {
+                protocol: PROTOCOL + 1,
+            },
+            vec![],
+        )
+        .unwrap_err();
+    assert!(message(other).contains("reload the page"));
+}
+
+#[test]
+fn what_cannot_be_done_is_answered_with_a_reason() {
+    let mut driver = Driver::new();
+    let mut wrong = VectorFile::new(7);
+    wrong.push(
+        iba_lab::embed::ChunkSpan {
+            session: 0,
+            start: 0,
+            end: 4,
+        },
+        &[0.5; 7],
+    );
+    let texts = vec!["x".to_owned()];
+    for (request, buffers, part) in [
+        (load(), vec![], "takes two files"),
+        (
+            load(),
+            vec![vec![1], vec![2]],
+            "the tokenizer could not be read",
+        ),
+        (open(false), vec![], "no embedding model is loaded"),
+        (open(true), vec![], "no vector file came"),
+        (
+            open(true),
+            vec![b"<html>".to_vec()],
+            "some other kind of file",
+        ),
+        (
+            search("h", "x", SearchMethod::Exact),
+            vec![],
+            "'h' is not open",
+        ),
+        (
+            Request::Embed { texts },
+            vec![],
+            "no embedding model is loaded",
+        ),
+    ] {
+        let said = message(driver.ask(request, buffers).unwrap_err());
+        assert!(said.contains(part), "{said:?} lacks {part:?}");
+    }
+    driver
+        .ask(open(true), vec![wrong.encode()])
+        .expect("without a model any dimension opens");
+    driver.ask(load(), model_files().to_vec()).unwrap();
+    let said = message(
+        driver
+            .ask(search("h", "x", SearchMethod::Exact), vec![])
+            .unwrap_err(),
+    );
+    assert!(
+        said.contains("7 components and the loaded model makes 384"),
+        "{said}"
+    );
+}
+
+#[test]
+fn text_that_is_no_request_is_answered_under_its_id() {
+    let mut driver = Driver::new();
+    for (json, id) in [("{", 0), (r#"{"id":9,"request":{"type":"dance"}}"#, 9)] {
+        let out = driver.engine.accept_json(json, vec![]);
+        assert_eq!(summary(&out), [format!("{id} failed")]);
+    }
+    let hello = format!(r#"{{"id":3,"request":{{"type":"hello","protocol":{PROTOCOL}}}}}"#);
+    assert_eq!(
+        summary(&driver.engine.accept_json(&hello, vec![])),
+        ["3 done"]
+    );
+}
