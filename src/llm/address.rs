@@ -85,10 +85,13 @@ impl Address {
 pub fn tidy(given: &str, dialect: Dialect) -> Result<String, LlmError> {
     let mut address = Address::parse(given)?;
     address.path = without_endpoint(&address.path);
+    if is_local_path(&address) {
+        address.path.clear();
+    }
     let known = Provider::known_path(&address.host, address.port);
     address.path = match (known, dialect) {
         (Some(known), _) if known.starts_with(&format!("{}/", address.path)) => known,
-        (None, _) if !address.path.is_empty() && !is_local_path(&address) => address.path,
+        (None, _) if !address.path.is_empty() => address.path,
         (None, Dialect::Gemini) => "/v1beta".to_owned(),
         (None, _) => "/v1".to_owned(),
         (Some(_), _) => address.path,

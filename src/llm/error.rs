@@ -1,6 +1,6 @@
 //! Everything that can go wrong with a model call, as sentences.
 
-use super::redact;
+use super::{ApiKey, redact};
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -83,6 +83,9 @@ pub enum LlmError {
     },
     #[error("the model was not found: {0}")]
     ModelNotFound(Said),
+    /// Nothing speaks this dialect there.
+    #[error("there is no such interface at this address: {0}")]
+    WrongAddress(Said),
     #[error("the request was refused: {0}")]
     BadRequest(Said),
     #[error("the server failed: {said}")]
@@ -113,31 +116,235 @@ pub enum LlmError {
 impl LlmError {
     /// The next step, where there is one.
     pub fn hint(&self) -> Option<String> {
-        todo!()
+        let hint = match self {
+            LlmError::Unreachable { reasons, .. } => return Some(reasons.join(" ")),
+            LlmError::MixedContent { .. } => {
+                "Serve this page by http, or reach the server by https or on this very machine \
+                 (http://localhost)."
+            }
+            LlmError::OriginRefused(said) => return Some(origin_hint(said)),
+            LlmError::BadAddress { .. } => {
+                "Give the base address of the provider, for example https://api.openai.com/v1."
+            }
+            LlmError::Auth(_) => "Check the key and that it belongs to this provider.",
+            LlmError::Forbidden(_) => {
+                "The provider limits this key, this model or this region; see its console."
+            }
+            LlmError::NoCredit(_) => {
+                "Top up the account, then resume: what is finished is kept and not paid again."
+            }
+            LlmError::RateLimited { .. } => "Wait, or lower the number of parallel calls.",
+            LlmError::ContextOverflow(_) | LlmError::TooLarge(_) => {
+                "Use fewer or shorter passages, or a model with a larger context."
+            }
+            LlmError::RefusedParameter { .. } => {
+                "Clear this parameter in the settings, or choose a value the model takes."
+            }
+            LlmError::ModelNotFound(_) => "Choose a name from the provider's list of models.",
+            LlmError::WrongAddress(_) => {
+                "Check the base address: most providers need a path such as /v1 at its end."
+            }
+            LlmError::BadRequest(said) => return tools_hint(said),
+            LlmError::Server { .. } | LlmError::StreamError { .. } => {
+                "The provider has trouble; try again later."
+            }
+            LlmError::StreamCut { .. } => "Try again; if it keeps happening, switch streaming off.",
+            LlmError::OutputLimit { .. } => "Raise the limit of output tokens.",
+            LlmError::EmptyAnswer | LlmError::BrokenToolCall { .. } => {
+                "Try again, or use another model."
+            }
+            LlmError::Unreadable { .. } => {
+                "Check that the address belongs to a server of the chosen kind."
+            }
+            LlmError::Timeout { .. } => "Try again, or allow more time in the settings.",
+            LlmError::ContentFilter(_) | LlmError::Cancelled => return None,
+        };
+        Some(hint.to_owned())
     }
 
     /// Whether the same request may succeed later without anybody doing anything.
     pub fn is_retryable(&self) -> bool {
-        todo!()
+        match self {
+            LlmError::Unreachable { .. }
+            | LlmError::RateLimited { .. }
+            | LlmError::Server { .. }
+            | LlmError::StreamCut { .. }
+            | LlmError::EmptyAnswer
+            | LlmError::BrokenToolCall { .. }
+            | LlmError::Timeout { .. } => true,
+            LlmError::StreamError { said, .. } => said
+                .status
+                .is_none_or(|status| status >= 500 || status == 408),
+            _ => false,
+        }
     }
 
     /// A run has to stop: every further call would fail the same way.
     pub fn stops_the_run(&self) -> bool {
-        todo!()
+        matches!(
+            self,
+            LlmError::NoCredit(_)
+                | LlmError::Auth(_)
+                | LlmError::Forbidden(_)
+                | LlmError::OriginRefused(_)
+                | LlmError::MixedContent { .. }
+                | LlmError::BadAddress { .. }
+                | LlmError::WrongAddress(_)
+                | LlmError::ModelNotFound(_)
+                | LlmError::Cancelled
+        )
     }
 
     /// A stable name, for example `rate_limited`.
     pub fn kind(&self) -> &'static str {
-        todo!()
+        match self {
+            LlmError::Unreachable { .. } => "unreachable",
+            LlmError::MixedContent { .. } => "mixed_content",
+            LlmError::OriginRefused(_) => "origin_refused",
+            LlmError::BadAddress { .. } => "bad_address",
+            LlmError::Auth(_) => "auth",
+            LlmError::Forbidden(_) => "forbidden",
+            LlmError::NoCredit(_) => "no_credit",
+            LlmError::RateLimited { .. } => "rate_limited",
+            LlmError::ContextOverflow(_) => "context_overflow",
+            LlmError::TooLarge(_) => "too_large",
+            LlmError::RefusedParameter { .. } => "refused_parameter",
+            LlmError::ModelNotFound(_) => "model_not_found",
+            LlmError::WrongAddress(_) => "wrong_address",
+            LlmError::BadRequest(_) => "bad_request",
+            LlmError::Server { .. } => "server",
+            LlmError::StreamCut { .. } => "stream_cut",
+            LlmError::StreamError { .. } => "stream_error",
+            LlmError::OutputLimit { .. } => "output_limit",
+            LlmError::EmptyAnswer => "empty_answer",
+            LlmError::BrokenToolCall { .. } => "broken_tool_call",
+            LlmError::ContentFilter(_) => "content_filter",
+            LlmError::Unreadable { .. } => "unreadable",
+            LlmError::Timeout { .. } => "timeout",
+            LlmError::Cancelled => "cancelled",
+        }
+    }
+
+    /// What the server said, where it said something.
+    pub fn said(&self) -> Option<&Said> {
+        match self {
+            LlmError::OriginRefused(said)
+            | LlmError::Auth(said)
+            | LlmError::Forbidden(said)
+            | LlmError::NoCredit(said)
+            | LlmError::RateLimited { said, .. }
+            | LlmError::ContextOverflow(said)
+            | LlmError::TooLarge(said)
+            | LlmError::RefusedParameter { said, .. }
+            | LlmError::ModelNotFound(said)
+            | LlmError::WrongAddress(said)
+            | LlmError::BadRequest(said)
+            | LlmError::Server { said, .. }
+            | LlmError::StreamError { said, .. }
+            | LlmError::ContentFilter(said) => Some(said),
+            _ => None,
+        }
+    }
+
+    /// Seconds the server asked to wait.
+    pub fn wait_seconds(&self) -> Option<f64> {
+        match self {
+            LlmError::RateLimited { wait_seconds, .. } | LlmError::Server { wait_seconds, .. } => {
+                *wait_seconds
+            }
+            _ => None,
+        }
+    }
+
+    /// The unfinished answer: for diagnostics, never for scoring.
+    pub fn partial(&self) -> Option<&str> {
+        match self {
+            LlmError::StreamCut { partial }
+            | LlmError::StreamError { partial, .. }
+            | LlmError::OutputLimit { partial, .. } => Some(partial),
+            _ => None,
+        }
     }
 
     /// The error with every key in `keys` taken out of its texts.
-    pub fn scrubbed(self, keys: &[&super::ApiKey]) -> Self {
-        todo!()
+    pub fn scrubbed(mut self, keys: &[&ApiKey]) -> Self {
+        for text in self.texts() {
+            *text = redact::scrub(text, keys);
+        }
+        self
+    }
+
+    fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            LlmError::Unreachable { base_url, reasons } => {
+                reasons.iter_mut().chain([base_url]).collect()
+            }
+            LlmError::MixedContent { base_url, .. } => vec![base_url],
+            LlmError::BadAddress { given, why } => vec![given, why],
+            LlmError::OriginRefused(said)
+            | LlmError::Auth(said)
+            | LlmError::Forbidden(said)
+            | LlmError::NoCredit(said)
+            | LlmError::RateLimited { said, .. }
+            | LlmError::ContextOverflow(said)
+            | LlmError::TooLarge(said)
+            | LlmError::RefusedParameter { said, .. }
+            | LlmError::ModelNotFound(said)
+            | LlmError::WrongAddress(said)
+            | LlmError::BadRequest(said)
+            | LlmError::Server { said, .. }
+            | LlmError::ContentFilter(said) => vec![&mut said.message],
+            LlmError::StreamCut { partial } => vec![partial],
+            LlmError::StreamError { said, partial } => vec![&mut said.message, partial],
+            LlmError::OutputLimit { what, partial } => vec![what, partial],
+            LlmError::BrokenToolCall { tool, why } => vec![tool, why],
+            LlmError::Unreadable { why } => vec![why],
+            LlmError::EmptyAnswer | LlmError::Timeout { .. } | LlmError::Cancelled => vec![],
+        }
     }
 
     /// For `lab decode` and diagnostics.
     pub fn to_json(&self) -> Value {
-        json!({})
+        let said = self.said();
+        let mut out = json!({
+            "kind": self.kind(),
+            "message": self.to_string(),
+            "said": said.map(|said| said.message.clone()),
+            "status": said.and_then(|said| said.status),
+            "code": said.and_then(|said| said.code.clone()),
+            "wait_seconds": self.wait_seconds(),
+            "retryable": self.is_retryable(),
+            "hint": self.hint(),
+            "partial": self.partial(),
+        });
+        if let (LlmError::RefusedParameter { name, .. }, Some(fields)) = (self, out.as_object_mut())
+        {
+            fields.insert("parameter".to_owned(), json!(name));
+        }
+        if let Some(fields) = out.as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
+        }
+        out
     }
+}
+
+fn origin_hint(said: &Said) -> String {
+    let text = said.message.to_lowercase();
+    if text.contains("organization") || text.contains("organisation") {
+        return "The organisation behind this key has switched calls from browsers off; ask its \
+                administrator, or use another key."
+            .to_owned();
+    }
+    "Allow this page's address at the server (for Ollama: OLLAMA_ORIGINS), then restart it."
+        .to_owned()
+}
+
+/// vLLM says which flags it was started without.
+fn tools_hint(said: &Said) -> Option<String> {
+    let flags = said.message.contains("--enable-auto-tool-choice");
+    flags.then(|| {
+        "Start vLLM with --enable-auto-tool-choice and --tool-call-parser for the model, or choose \
+         a system that needs no tool calls."
+            .to_owned()
+    })
 }

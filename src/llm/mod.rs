@@ -6,8 +6,10 @@
 //! [`retry::decide`]. What a model wrote is read by [`read`], which rests on [`json`].
 
 pub mod address;
+mod answer;
 pub mod anthropic;
 mod error;
+mod failure;
 pub mod gemini;
 pub mod history;
 pub mod http;
@@ -21,6 +23,7 @@ pub mod read;
 pub mod redact;
 pub mod retry;
 pub mod sse;
+pub mod stream;
 pub mod think;
 mod tool_calls;
 pub mod truncation;

@@ -14,6 +14,8 @@ pub struct Quirks {
     pub json: JsonSupport,
     pub tool_choice: ToolChoiceSupport,
     pub reasoning: ReasoningReplay,
+    /// The rule for reasoning was turned round once; it is not turned again.
+    pub reasoning_flipped: bool,
     /// Call ids have to be exactly nine letters or digits (Mistral).
     pub nine_char_ids: bool,
     /// Headers that this endpoint alone may get besides authorisation and content type.

@@ -1,7 +1,10 @@
-//! What to do after a failed call.
+//! What to do after a failed call: a pure decision; the transport that obeys it is a loop.
+//!
+//! Waiting is bounded by attempts. Changes of parameters are not counted, since each one takes
+//! something away for good and so they end by themselves.
 
-use super::LlmError;
-use super::quirks::Quirks;
+use super::quirks::{JsonSupport, OutputLimitField, Quirks, ReasoningReplay, ToolChoiceSupport};
+use super::{LlmError, Said};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
@@ -40,10 +43,13 @@ pub enum Decision {
     /// Again at once, encoded with these quirks, which are to be remembered for the endpoint.
     RetryWith { quirks: Quirks, note: String },
     /// Again at once with this output limit in tokens.
-    RetryLonger { max_tokens: u32, note: String },
+    RetryLimit { max_tokens: u32, note: String },
     /// Give the error to the caller.
     Stop,
 }
+
+/// Output limits are not raised beyond this many tokens.
+const LARGEST_LIMIT: u32 = 32_768;
 
 /// `attempt` counts from 1; `max_tokens` is the limit the failed request carried.
 pub fn decide(
@@ -53,5 +59,306 @@ pub fn decide(
     max_tokens: Option<u32>,
     policy: &Policy,
 ) -> Decision {
-    todo!()
+    match error {
+        LlmError::RefusedParameter { name, said } => learn(name, said, quirks, max_tokens),
+        LlmError::OutputLimit { .. } => longer(attempt, max_tokens),
+        LlmError::Unreachable { .. } if attempt >= policy.max_unreachable_attempts => {
+            Decision::Stop
+        }
+        error if error.is_retryable() && attempt < policy.max_attempts => {
+            after_wait(error.wait_seconds(), attempt, policy)
+        }
+        _ => Decision::Stop,
+    }
+}
+
+fn after_wait(asked: Option<f64>, attempt: u32, policy: &Policy) -> Decision {
+    let most = policy.max_wait_seconds;
+    let Some(asked) = asked else {
+        let doubled = policy.base_seconds * f64::from(2_u32.saturating_pow(attempt - 1));
+        let seconds = (doubled * (0.5 + policy.jitter)).min(most);
+        return Decision::RetryAfter {
+            seconds,
+            note: None,
+        };
+    };
+    let note = (asked > most).then(|| {
+        format!("the server asks to wait {asked:.0} s; trying again after {most:.0} s already")
+    });
+    Decision::RetryAfter {
+        seconds: asked.min(most),
+        note,
+    }
+}
+
+/// Once, with twice the room.
+fn longer(attempt: u32, max_tokens: Option<u32>) -> Decision {
+    match max_tokens {
+        Some(limit) if attempt == 1 && limit < LARGEST_LIMIT => Decision::RetryLimit {
+            max_tokens: limit.saturating_mul(2).min(LARGEST_LIMIT),
+            note: format!("{limit} tokens were not enough for an answer; asking again with more"),
+        },
+        _ => Decision::Stop,
+    }
+}
+
+/// Takes exactly the refused parameter away, or swaps it for the one that was asked for.
+fn learn(name: &str, said: &Said, quirks: &Quirks, max_tokens: Option<u32>) -> Decision {
+    if quirks.omit.contains(name) {
+        return Decision::Stop;
+    }
+    let mut learned = quirks.clone();
+    let note = match name {
+        "max_tokens" | "max_completion_tokens" => {
+            if let Some(limit) = stated_limit(&said.message, max_tokens) {
+                return Decision::RetryLimit {
+                    max_tokens: limit,
+                    note: format!("the provider allows {limit} tokens of output; asking for those"),
+                };
+            }
+            other_limit(&mut learned, said)
+        }
+        "response_format" => match weaker_json(&mut learned) {
+            Some(note) => note,
+            None => return Decision::Stop,
+        },
+        "tool_choice" if quirks.tool_choice != ToolChoiceSupport::Omit => {
+            learned.tool_choice = ToolChoiceSupport::Omit;
+            without(name)
+        }
+        "reasoning_content" if !quirks.reasoning_flipped => flip_reasoning(&mut learned),
+        "temperature" | "stream_options" | "seed" | "top_p" | "parallel_tool_calls" => {
+            learned.omit.insert(name.to_owned());
+            without(name)
+        }
+        _ => return Decision::Stop,
+    };
+    Decision::RetryWith {
+        quirks: learned,
+        note,
+    }
+}
+
+fn without(name: &str) -> String {
+    format!("the provider refuses {name}; sent without it")
+}
+
+/// "max_tokens must be <= 8192": the largest number named below what was sent.
+fn stated_limit(message: &str, sent: Option<u32>) -> Option<u32> {
+    let numbers = message.split(|c: char| !c.is_ascii_digit());
+    let numbers = numbers.filter_map(|digits| digits.parse::<u32>().ok());
+    let smaller = numbers.filter(|number| *number >= 16 && sent.is_some_and(|sent| *number < sent));
+    smaller.max()
+}
+
+fn other_limit(quirks: &mut Quirks, said: &Said) -> String {
+    let (now, other, other_field) = match quirks.output_limit {
+        OutputLimitField::MaxTokens => (
+            "max_tokens",
+            "max_completion_tokens",
+            OutputLimitField::MaxCompletionTokens,
+        ),
+        OutputLimitField::MaxCompletionTokens => (
+            "max_completion_tokens",
+            "max_tokens",
+            OutputLimitField::MaxTokens,
+        ),
+    };
+    quirks.omit.insert(now.to_owned());
+    let asked_for = names(&said.message, other) && !quirks.omit.contains(other);
+    if !asked_for {
+        return without(now);
+    }
+    quirks.output_limit = other_field;
+    format!("the provider wants {other} instead of {now}")
+}
+
+/// `max_tokens` is not named by `max_tokens_x`, nor by a longer word.
+fn names(message: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    message.match_indices(word).any(|(at, _)| {
+        let before = message[..at].chars().next_back().is_some_and(part);
+        let after = message[at + word.len()..].chars().next().is_some_and(part);
+        !before && !after
+    })
+}
+
+fn weaker_json(quirks: &mut Quirks) -> Option<String> {
+    let (weaker, note) = match quirks.json {
+        JsonSupport::Schema => (
+            JsonSupport::Object,
+            "the provider refuses a JSON schema; asking for a JSON object",
+        ),
+        JsonSupport::Object => (
+            JsonSupport::None,
+            "the provider refuses JSON mode; asking in words only",
+        ),
+        JsonSupport::None => return None,
+    };
+    quirks.json = weaker;
+    Some(note.to_owned())
+}
+
+fn flip_reasoning(quirks: &mut Quirks) -> String {
+    quirks.reasoning_flipped = true;
+    let (rule, note) = match quirks.reasoning {
+        ReasoningReplay::Never => (
+            ReasoningReplay::ToolLoop,
+            "the provider wants its reasoning back within a tool loop",
+        ),
+        ReasoningReplay::ToolLoop => (
+            ReasoningReplay::Never,
+            "the provider does not take its reasoning back",
+        ),
+    };
+    quirks.reasoning = rule;
+    note.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(name: &str, message: &str) -> LlmError {
+        LlmError::RefusedParameter {
+            name: name.to_owned(),
+            said: Said::new(Some(400), None, message),
+        }
+    }
+
+    fn learned(error: &LlmError, quirks: &Quirks) -> Quirks {
+        match decide(error, 1, quirks, Some(3000), &Policy::default()) {
+            Decision::RetryWith { quirks, .. } => quirks,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn limits_are_swapped_once_and_then_dropped() {
+        let wants_new = refused(
+            "max_tokens",
+            "Use 'max_completion_tokens' instead of 'max_tokens'",
+        );
+        let first = learned(&wants_new, &Quirks::default());
+        assert_eq!(first.output_limit, OutputLimitField::MaxCompletionTokens);
+        let wants_old = refused("max_completion_tokens", "unknown, use max_tokens");
+        let second = learned(&wants_old, &first);
+        assert!(
+            second.omit.contains("max_tokens") && second.omit.contains("max_completion_tokens")
+        );
+        let again = decide(&wants_old, 1, &second, Some(3000), &Policy::default());
+        assert_eq!(again, Decision::Stop);
+    }
+
+    #[test]
+    fn a_stated_limit_is_used() {
+        let error = refused("max_tokens", "max_tokens must be <= 2048");
+        let decision = decide(
+            &error,
+            1,
+            &Quirks::default(),
+            Some(3000),
+            &Policy::default(),
+        );
+        assert!(
+            matches!(
+                decision,
+                Decision::RetryLimit {
+                    max_tokens: 2048,
+                    ..
+                }
+            ),
+            "{decision:?}"
+        );
+    }
+
+    #[test]
+    fn json_modes_weaken_step_by_step() {
+        let error = refused("response_format", "json_schema is not supported");
+        let first = learned(&error, &Quirks::default());
+        assert_eq!(first.json, JsonSupport::Object);
+        let second = learned(&error, &first);
+        assert_eq!(second.json, JsonSupport::None);
+        let third = decide(&error, 1, &second, None, &Policy::default());
+        assert_eq!(third, Decision::Stop);
+    }
+
+    #[test]
+    fn every_kind_of_refusal_ends() {
+        for name in [
+            "temperature",
+            "seed",
+            "stream_options",
+            "tool_choice",
+            "reasoning_content",
+            "response_format",
+            "max_tokens",
+            "tools",
+            "something_new",
+        ] {
+            let error = refused(name, "Unsupported parameter");
+            let mut quirks = Quirks::default();
+            let steps = (0..10).take_while(|_| {
+                match decide(&error, 1, &quirks, Some(3000), &Policy::default()) {
+                    Decision::RetryWith { quirks: next, .. } => {
+                        assert_ne!(next, quirks, "{name}");
+                        quirks = next;
+                        true
+                    }
+                    _ => false,
+                }
+            });
+            assert!(steps.count() < 10, "{name}");
+        }
+    }
+
+    #[test]
+    fn waits_double_up_to_the_cap() {
+        let error = LlmError::Server {
+            said: Said::new(Some(500), None, "oops"),
+            wait_seconds: None,
+        };
+        let policy = Policy {
+            max_attempts: 10,
+            ..Policy::default()
+        };
+        let waits: Vec<f64> = (1..=8)
+            .map(
+                |attempt| match decide(&error, attempt, &Quirks::default(), None, &policy) {
+                    Decision::RetryAfter { seconds, .. } => seconds,
+                    other => panic!("{other:?}"),
+                },
+            )
+            .collect();
+        assert_eq!(waits, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]);
+        assert_eq!(
+            decide(&error, 10, &Quirks::default(), None, &policy),
+            Decision::Stop
+        );
+    }
+
+    #[test]
+    fn an_answer_without_room_gets_twice_the_room_once() {
+        let error = LlmError::OutputLimit {
+            what: String::new(),
+            partial: String::new(),
+        };
+        let policy = Policy::default();
+        let first = decide(&error, 1, &Quirks::default(), Some(256), &policy);
+        assert!(matches!(
+            first,
+            Decision::RetryLimit {
+                max_tokens: 512,
+                ..
+            }
+        ));
+        assert_eq!(
+            decide(&error, 2, &Quirks::default(), Some(512), &policy),
+            Decision::Stop
+        );
+        assert_eq!(
+            decide(&error, 1, &Quirks::default(), None, &policy),
+            Decision::Stop
+        );
+    }
 }

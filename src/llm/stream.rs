@@ -1,0 +1,174 @@
+//! What all streamed answers have in common: events to chunks, the end, the cut, the error within.
+
+use super::http::HttpResponse;
+use super::sse::{Event, SseParser};
+use super::{Delta, LlmError, Reply, Said, failure};
+use serde_json::Value;
+
+/// Puts the chunks of one dialect together.
+pub trait Assemble: Default {
+    /// Takes a chunk; gives what to show, or the error the chunk reports.
+    fn take(&mut self, event: &str, chunk: &Value) -> Result<Vec<Delta>, LlmError>;
+    /// The provider said why the model stopped.
+    fn has_end(&self) -> bool;
+    /// Text so far.
+    fn partial(&self) -> &str;
+    fn finish(self) -> Result<Reply, LlmError>;
+    /// Reads an answer that came in one piece after all.
+    fn decode_whole(response: &HttpResponse) -> Result<Reply, LlmError>;
+}
+
+/// Puts a streamed answer together; the result is the same for any split of the bytes.
+#[derive(Debug, Default)]
+pub struct Decoder<A> {
+    parser: SseParser,
+    assembler: A,
+    /// The bytes before the first event, should it be no stream.
+    head: Vec<u8>,
+    seen_event: bool,
+    done: bool,
+    failure: Option<LlmError>,
+}
+
+impl<A: Assemble> Decoder<A> {
+    pub fn new() -> Self {
+        Self {
+            parser: SseParser::new(),
+            assembler: A::default(),
+            head: Vec::new(),
+            seen_event: false,
+            done: false,
+            failure: None,
+        }
+    }
+
+    /// Pieces to show. Every call, also one that gives none, is a sign of life.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Delta> {
+        if !self.seen_event {
+            self.head.extend_from_slice(bytes);
+        }
+        let events = self.parser.push(bytes);
+        events.iter().flat_map(|event| self.take(event)).collect()
+    }
+
+    /// Whether the answer is complete, so that the connection may be closed.
+    pub fn is_done(&self) -> bool {
+        self.done || self.failure.is_some()
+    }
+
+    /// The reply once the connection has closed; a cut stream is an error.
+    pub fn finish(mut self) -> Result<Reply, LlmError> {
+        if let Some(event) = std::mem::take(&mut self.parser).finish() {
+            self.take_last(&event);
+        }
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        if !self.seen_event && looks_whole(&self.head) {
+            return A::decode_whole(&HttpResponse {
+                status: 200,
+                body: self.head,
+                ..HttpResponse::default()
+            });
+        }
+        if !self.done && !self.assembler.has_end() {
+            let partial = self.assembler.partial().to_owned();
+            return Err(LlmError::StreamCut { partial });
+        }
+        self.assembler.finish()
+    }
+
+    /// The last event may be half: then the stream was cut, not broken.
+    fn take_last(&mut self, event: &Event) {
+        let whole = serde_json::from_str::<Value>(&event.data).is_ok();
+        if whole || event.data.trim() == "[DONE]" {
+            self.take(event);
+        }
+        self.seen_event = true;
+    }
+
+    fn take(&mut self, event: &Event) -> Vec<Delta> {
+        self.seen_event = true;
+        self.head = Vec::new();
+        let data = event.data.trim();
+        if self.is_done() || data.is_empty() {
+            return Vec::new();
+        }
+        if data == "[DONE]" {
+            self.done = true;
+            return Vec::new();
+        }
+        let taken = match serde_json::from_str::<Value>(data) {
+            Ok(chunk) => self.assembler.take(&event.name, &chunk),
+            Err(_) => Err(self.unreadable(data, &event.name)),
+        };
+        taken.unwrap_or_else(|error| {
+            self.failure = Some(error);
+            Vec::new()
+        })
+    }
+
+    fn unreadable(&self, data: &str, name: &str) -> LlmError {
+        let shown = failure::details(data).message;
+        let message = match name {
+            "error" => shown,
+            _ => format!("an event is no JSON: {shown}"),
+        };
+        LlmError::StreamError {
+            said: Said::new(None, None, &message),
+            partial: self.assembler.partial().to_owned(),
+        }
+    }
+}
+
+fn looks_whole(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t'])
+        .starts_with(['{', '[', '<', '"'])
+}
+
+/// The JSON of a success; `None` when a stream came although none was asked for. `error_in` finds
+/// an error where a success should be.
+pub fn success_body(
+    response: &HttpResponse,
+    error_in: impl Fn(&Value) -> Option<Value>,
+) -> Result<Option<Value>, LlmError> {
+    if !(200..300).contains(&response.status) {
+        return Err(failure::from_response(response));
+    }
+    let text = response.text();
+    let body = text.trim_start();
+    let stream_starts = ["data:", ":", "event:"];
+    if stream_starts.iter().any(|start| body.starts_with(start)) {
+        return Ok(None);
+    }
+    let value: Value = serde_json::from_str(body).map_err(|error| LlmError::Unreadable {
+        why: why_unreadable(body, &error),
+    })?;
+    match error_in(&value) {
+        Some(error) => Err(failure::from_body(&error)),
+        None => Ok(Some(value)),
+    }
+}
+
+fn why_unreadable(body: &str, error: &serde_json::Error) -> String {
+    match body.trim().is_empty() {
+        true => "the body is empty".to_owned(),
+        false if error.is_eof() => "the body ends in the middle".to_owned(),
+        false => format!("it is no JSON but {}", failure::details(body).message),
+    }
+}
+
+/// JSON of a success without the fields of an answer.
+pub fn unreadable(value: &Value) -> LlmError {
+    let shown = failure::details(&value.to_string()).message;
+    let why = format!("it has none of the expected fields: {shown}");
+    LlmError::Unreadable { why }
+}
+
+/// Decodes a whole body as the stream it turned out to be.
+pub fn decode_all<A: Assemble>(body: &[u8]) -> Result<Reply, LlmError> {
+    let mut decoder = Decoder::<A>::new();
+    decoder.push(body);
+    decoder.finish()
+}
