@@ -1,7 +1,7 @@
 //! Whether a task gives away what is hidden: a requirement's or preference's words within it.
 
-/// So many words in a row in common are no chance.
-const RUN: usize = 7;
+/// So many words in a row in common are no chance; a room's or a law's full name may have seven.
+const RUN: usize = 8;
 
 /// The words that `hidden` and `open` share in a row, when they are enough to call it a leak: the
 /// whole of a hidden text of at least three words, or [`RUN`] words.

@@ -84,20 +84,15 @@ impl Faults<'_> {
 
 fn preferences(instance: &SourceInstance, scenario: &SourceScenario, faults: &mut Faults) {
     let mut ids = BTreeSet::new();
-    let mut dimensions = BTreeSet::new();
+    let mut values_taken = BTreeSet::new();
     for preference in &instance.preferences {
         let field = format!("preferences.{}", preference.id);
         if !ids.insert(&preference.id) {
             faults.add(&field, "the id stands there twice");
         }
-        if !dimensions.insert(&preference.dimension) {
-            faults.add(
-                &field,
-                format!(
-                    "is the second of the dimension \"{}\", whose values exclude each other",
-                    preference.dimension
-                ),
-            );
+        // Two values of one dimension are fine where each holds in another situation.
+        if !values_taken.insert((&preference.dimension, &preference.value)) {
+            faults.add(&field, "repeats dimension and value of another preference");
         }
         values(preference, scenario, &field, faults);
     }
@@ -288,13 +283,11 @@ fn check_fault(requirement: &Requirement, action: Action, field: &str, faults: &
     if empty {
         faults.add(field, "its check can never decide anything");
     }
-    if let Some(Check::Regex { pattern }) = &requirement.check
-        && let Err(error) = fancy_regex::Regex::new(pattern)
-    {
-        faults.add(
-            field,
-            format!("its pattern is no regular expression: {error}"),
-        );
+    if let Some(check @ Check::Regex { .. }) = &requirement.check {
+        let outcome = checks::run(&Value::from(""), check);
+        if outcome.passed.is_none() {
+            faults.add(field, format!("its check cannot be run: {}", outcome.reason));
+        }
     }
 }
 
