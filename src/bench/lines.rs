@@ -9,6 +9,8 @@ pub struct Lines {
     pending: Vec<u8>,
     /// Number of the last line given out, from 1.
     number: u32,
+    /// Whether a line that is not blank was given out: a web page may begin with blank ones.
+    begun: bool,
 }
 
 impl Lines {
@@ -17,6 +19,7 @@ impl Lines {
             place: place.to_owned(),
             pending: Vec::new(),
             number: 0,
+            begun: false,
         }
     }
 
@@ -50,6 +53,10 @@ impl Lines {
         };
         let text = text.strip_suffix('\r').unwrap_or(text);
         if !text.trim().is_empty() {
+            if !self.begun {
+                refuse_html(&self.place, text.as_bytes())?;
+            }
+            self.begun = true;
             each(self.number, text);
         }
         Ok(())

@@ -286,7 +286,10 @@ fn check_fault(requirement: &Requirement, action: Action, field: &str, faults: &
     if let Some(check @ Check::Regex { .. }) = &requirement.check {
         let outcome = checks::run(&Value::from(""), check);
         if outcome.passed.is_none() {
-            faults.add(field, format!("its check cannot be run: {}", outcome.reason));
+            faults.add(
+                field,
+                format!("its check cannot be run: {}", outcome.reason),
+            );
         }
     }
 }
@@ -441,7 +444,8 @@ fn labels(instance: &SourceInstance, sample: &Sample, faults: &mut Faults) {
 
 /// The label agrees with what the judge's own check says of the sample.
 fn checked_label(requirement: &Requirement, sample: &Sample, faults: &mut Faults) {
-    let (Some(check), Some(label)) = (&requirement.check, sample.labels.get(&requirement.id)) else {
+    let (Some(check), Some(label)) = (&requirement.check, sample.labels.get(&requirement.id))
+    else {
         return;
     };
     let outcome = checks::run(&sample.output, check);
