@@ -1,1 +1,67 @@
-//! Finding and reading JSON in what a model wrote.
+//! Finding and reading JSON in what a model wrote: strict first, so that valid JSON is never
+//! altered; then a scan that knows strings, takes every balanced value in order, and forgives form
+//! (fences, full-width marks, single quotes, Python words, comments, trailing commas).
+//!
+//! Own code, because the repairing crates (`llm_json`, `json-repair`, `jsonrepair`) complete a cut
+//! list without saying so, which turns "missing" into a shorter valid answer, and because `json5`
+//! knows neither raw line breaks nor full-width marks. Here nothing is invented: a cut value is
+//! dropped and flagged, an ambiguous one makes the candidate unreadable.
+
+mod scan;
+mod value;
+
+use super::think;
+pub use scan::Candidate;
+use serde_json::Value;
+
+/// What a text holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Values in the order of their start. A value that was cut comes before what is inside it.
+    pub candidates: Vec<Candidate>,
+    /// The text without reasoning.
+    pub answer: String,
+    /// A block of reasoning was never closed, so there is no answer.
+    pub only_reasoning: bool,
+}
+
+impl Found {
+    /// The first value that fits the wanted shape.
+    pub fn first(&self, fits: impl Fn(&Value) -> bool) -> Option<&Candidate> {
+        self.candidates
+            .iter()
+            .find(|candidate| fits(&candidate.value))
+    }
+}
+
+/// All JSON values in a text, reasoning left out.
+pub fn find(text: &str) -> Found {
+    let text = text.trim_start_matches('\u{feff}');
+    if let Ok(value) = serde_json::from_str::<Value>(text.trim()) {
+        return strict(text.trim(), value);
+    }
+    let split = think::split(text, |text| scan::whole_values(text));
+    let only_reasoning = split.unclosed && split.answer.trim().is_empty();
+    Found {
+        candidates: scan::candidates(&split.answer),
+        answer: split.answer.trim().to_owned(),
+        only_reasoning,
+    }
+}
+
+fn strict(text: &str, value: Value) -> Found {
+    let inside = match &value {
+        // JSON within a string of JSON.
+        Value::String(inner) => scan::candidates(inner),
+        _ => Vec::new(),
+    };
+    let candidates = std::iter::once(Candidate::strict(value)).chain(inside);
+    Found {
+        candidates: candidates.collect(),
+        answer: text.to_owned(),
+        only_reasoning: false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

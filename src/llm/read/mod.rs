@@ -3,8 +3,22 @@
 //!
 //! Each reader documents the shape a prompt should ask for and takes the usual variations of it.
 
-use super::Finish;
-use crate::bench::taxonomy::ApiTemplate;
+mod body;
+mod entries;
+mod fields;
+mod ids;
+mod lists;
+mod scores;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod verdicts;
+
+pub use lists::{compact, facet_queries, plan, preferences, queries};
+pub use scores::{salience, score};
+pub use slots::slots;
+pub use verdicts::{verdict, verdicts};
+
 use serde_json::{Map, Value};
 
 /// What was read, and what was odd about it.
@@ -111,73 +125,4 @@ pub struct VerdictItem {
     pub verdict: ReadVerdict,
     pub rationale: String,
     pub quote: Option<String>,
-}
-
-/// Search queries, at most `max`. Shape: `{"queries": ["…"]}`.
-pub fn queries(text: &str, finish: &Finish, max: usize) -> Result<Read<Vec<String>>, ReadError> {
-    todo!()
-}
-
-/// Search queries by facet, at most `max`. Shape: `{"style": "…", "habit": "…"}` or
-/// `{"queries": [{"facet": "style", "query": "…"}]}`; plain lists come without facets.
-pub fn facet_queries(
-    text: &str,
-    finish: &Finish,
-    facets: &[&str],
-    max: usize,
-) -> Result<Read<Vec<FacetQuery>>, ReadError> {
-    todo!()
-}
-
-/// One item for each of `ids`, in their order.
-/// Shape: `{"scores": [{"id": "p1", "score": 7, "signals": ["complaint"]}]}`.
-pub fn salience(
-    text: &str,
-    finish: &Finish,
-    ids: &[String],
-) -> Result<Read<Vec<SalienceItem>>, ReadError> {
-    todo!()
-}
-
-/// One item for each of `ids`, in their order. Shape: `{"items": [{"id": "p1", "text": "…"}]}`.
-pub fn compact(
-    text: &str,
-    finish: &Finish,
-    ids: &[String],
-) -> Result<Read<Vec<CompactText>>, ReadError> {
-    todo!()
-}
-
-/// Preferences found; an empty list is an answer. Shape:
-/// `{"preferences": [{"text": "…", "kind": "corrected", "passages": ["p1"]}]}`.
-pub fn preferences(
-    text: &str,
-    finish: &Finish,
-    ids: &[String],
-) -> Result<Read<Vec<PreferenceItem>>, ReadError> {
-    todo!()
-}
-
-/// The alignment plan. Shape: `{"plan": [{"aspect": "style", "text": "…", "slot": "…"}]}`.
-pub fn plan(text: &str, finish: &Finish) -> Result<Read<Vec<PlanEntry>>, ReadError> {
-    todo!()
-}
-
-/// Slots of a template. Shape: `{"slots": {"name": value}, "description": "…"}`.
-pub fn slots(
-    text: &str,
-    finish: &Finish,
-    template: &ApiTemplate,
-) -> Result<Read<Slots>, ReadError> {
-    todo!()
-}
-
-/// One item for each of `ids`, in their order. Shape:
-/// `{"verdicts": [{"id": "r1", "rationale": "…", "quote": "…", "verdict": 1}]}`.
-pub fn verdicts(
-    text: &str,
-    finish: &Finish,
-    ids: &[String],
-) -> Result<Read<Vec<VerdictItem>>, ReadError> {
-    todo!()
 }

@@ -1,0 +1,397 @@
+//! Binary verdicts. A word counts only when nothing speaks against it; the rest is "invalid".
+
+use super::body::{Body, excerpt};
+use super::entries::{self, Given};
+use super::fields;
+use super::ids::Ids;
+use super::scores::narrow;
+use super::{Read, ReadError, ReadVerdict, VerdictItem};
+use crate::llm::Finish;
+use serde_json::Value;
+
+const VERDICT_NAMES: [&str; 17] = [
+    "verdict",
+    "met",
+    "score",
+    "label",
+    "result",
+    "pass",
+    "passed",
+    "satisfied",
+    "fulfilled",
+    "correct",
+    "decision",
+    "judgement",
+    "judgment",
+    "answer",
+    "value",
+    "判定",
+    "结论",
+];
+const RATIONALE_NAMES: [&str; 9] = [
+    "rationale",
+    "reason",
+    "explanation",
+    "justification",
+    "why",
+    "reasoning",
+    "comment",
+    "analysis",
+    "理由",
+];
+const QUOTE_NAMES: [&str; 6] = ["quote", "evidence", "excerpt", "span", "citation", "引用"];
+
+/// One item for each of `ids`, in their order. Shape:
+/// `{"verdicts": [{"id": "r1", "rationale": "…", "quote": "…", "verdict": 1}]}`; where one id is
+/// expected, also a word.
+pub fn verdicts(
+    text: &str,
+    finish: &Finish,
+    ids: &[String],
+) -> Result<Read<Vec<VerdictItem>>, ReadError> {
+    let body = Body::new(text, finish, "verdicts")?;
+    let (given, truncated, mut problems) = match entries::read(&body, ids, carries) {
+        Some(found) => (found.given, found.truncated, found.problems),
+        None => (in_words(&body, ids)?, body.cut, Vec::new()),
+    };
+    let value: Vec<VerdictItem> = ids
+        .iter()
+        .zip(&given)
+        .map(|(id, given)| item(id, given))
+        .collect();
+    for item in &value {
+        if let ReadVerdict::Invalid(written) = &item.verdict {
+            problems.push(format!(
+                "the verdict on {} is neither yes nor no: {written}",
+                item.id
+            ));
+        }
+    }
+    Ok(Read {
+        value,
+        truncated,
+        problems,
+    })
+}
+
+fn carries(value: &Value) -> bool {
+    match value {
+        Value::Object(object) => fields::field(object, &VERDICT_NAMES).is_some(),
+        Value::Array(_) => false,
+        _ => true,
+    }
+}
+
+fn in_words(body: &Body, ids: &[String]) -> Result<Vec<Given>, ReadError> {
+    let text = body.text();
+    let given = match ids {
+        [_] => vec![Given::One(Value::String(text.to_owned()))],
+        _ => by_line(text, ids, body.cut),
+    };
+    let readable = |given: &Given| match given {
+        Given::One(value) => verdict(value).is_some(),
+        _ => false,
+    };
+    match given.iter().any(readable) {
+        true => Ok(given),
+        false => Err(body.unreadable()),
+    }
+}
+
+fn item(id: &str, given: &Given) -> VerdictItem {
+    let mut item = VerdictItem {
+        id: id.to_owned(),
+        verdict: ReadVerdict::Missing,
+        rationale: String::new(),
+        quote: None,
+    };
+    match given {
+        Given::Missing => {}
+        Given::Conflict => {
+            item.verdict = ReadVerdict::Invalid("given more than once, differently".to_owned());
+        }
+        Given::One(Value::Object(object)) => {
+            let found = fields::field(object, &VERDICT_NAMES);
+            item.verdict = found.map_or(ReadVerdict::Missing, state);
+            item.rationale = fields::text(object, &RATIONALE_NAMES).unwrap_or_default();
+            item.quote = fields::text(object, &QUOTE_NAMES).filter(|quote| !is_none(quote));
+        }
+        Given::One(value) => {
+            item.verdict = state(value);
+            item.rationale = rest_of(value);
+        }
+    }
+    item
+}
+
+/// What follows the verdict in a line of text.
+fn rest_of(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default();
+    let head = head(text);
+    let rest = text[head.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());
+    rest.to_owned()
+}
+
+fn is_none(quote: &str) -> bool {
+    matches!(
+        quote.to_lowercase().as_str(),
+        "none" | "n/a" | "null" | "-" | "无"
+    )
+}
+
+fn state(value: &Value) -> ReadVerdict {
+    match verdict(value) {
+        Some(true) => ReadVerdict::Met,
+        Some(false) => ReadVerdict::NotMet,
+        None => ReadVerdict::Invalid(excerpt(&value.to_string())),
+    }
+}
+
+/// A verdict as models write it: `1`, `true`, `"Yes."`, `"判定：不正确"`, `{"verdict": "1"}`.
+pub fn verdict(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(met) => Some(*met),
+        Value::Number(number) => match number.as_f64()? {
+            1.0 => Some(true),
+            0.0 => Some(false),
+            _ => None,
+        },
+        Value::String(text) => in_text(text),
+        Value::Object(object) => verdict(fields::field(object, &VERDICT_NAMES)?),
+        Value::Array(items) => match items.as_slice() {
+            [only] => verdict(only),
+            _ => None,
+        },
+        Value::Null => None,
+    }
+}
+
+fn in_text(text: &str) -> Option<bool> {
+    if let Some(met) = word(text) {
+        return Some(met);
+    }
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let labelled: Vec<&str> = lines.iter().filter_map(|line| after_label(line)).collect();
+    if !labelled.is_empty() {
+        return agreed(
+            labelled
+                .into_iter()
+                .map(|said| word(said).or_else(|| word(head(said)))),
+        );
+    }
+    if let Some(met) = agreed(lines.iter().map(|line| word(line))) {
+        return Some(met);
+    }
+    let first = lines.first().and_then(|line| word(head(line)));
+    let last = lines
+        .last()
+        .filter(|_| lines.len() > 1)
+        .and_then(|line| word(line));
+    let met = match (first, last) {
+        (Some(first), Some(last)) => (first == last).then_some(first),
+        (first, last) => first.or(last),
+    }?;
+    (!met || !denies(text)).then_some(met)
+}
+
+/// All the same, none unreadable.
+fn agreed(verdicts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let all: Option<Vec<bool>> = verdicts.collect();
+    let all = all?;
+    let first = *all.first()?;
+    all.iter().all(|met| *met == first).then_some(first)
+}
+
+/// A text that begins with "yes" and then says the opposite.
+fn denies(text: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "incorrect",
+        "not correct",
+        "not met",
+        "unmet",
+        "not satisfied",
+        "not fulfilled",
+        "不正确",
+        "不符合",
+        "不满足",
+    ];
+    let text = text.to_lowercase();
+    WORDS.iter().any(|word| text.contains(word))
+}
+
+/// What follows `Verdict:` and the like.
+fn after_label(line: &str) -> Option<&str> {
+    const LABELS: [&str; 18] = [
+        "final verdict",
+        "final answer",
+        "final score",
+        "verdict",
+        "score",
+        "answer",
+        "result",
+        "judgement",
+        "judgment",
+        "label",
+        "decision",
+        "rating",
+        "conclusion",
+        "判定",
+        "结论",
+        "结果",
+        "答案",
+        "判断",
+    ];
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_#>-`".contains(c));
+    let lower = line.to_ascii_lowercase();
+    let label = LABELS.iter().find(|label| lower.starts_with(**label))?;
+    let rest = line[label.len()..].trim_start_matches(['*', '_', ' ', '`']);
+    rest.strip_prefix([':', '：', '='])
+        .or_else(|| rest.strip_prefix("is "))
+        .map(str::trim)
+}
+
+/// Up to the first mark that ends a clause. A point after a number may be a list's, or a decimal's.
+fn head(text: &str) -> &str {
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let digit = before.is_some_and(|c: char| c.is_ascii_digit());
+        let ends = match c {
+            '.' | ',' | ')' => !digit,
+            ';' | ':' | '!' | '(' | '\n' | '—' | '–' | '，' | '。' | '；' | '：' | '！' | '（' => {
+                true
+            }
+            '-' => before == Some(' '),
+            _ => false,
+        };
+        if ends {
+            return &text[..at];
+        }
+        before = Some(c);
+    }
+    text
+}
+
+/// A text that is a verdict and nothing else.
+fn word(text: &str) -> Option<bool> {
+    const YES: [&str; 28] = [
+        "1",
+        "1.0",
+        "1/1",
+        "yes",
+        "y",
+        "true",
+        "met",
+        "is met",
+        "fully met",
+        "correct",
+        "is correct",
+        "pass",
+        "passed",
+        "passes",
+        "satisfied",
+        "is satisfied",
+        "fulfilled",
+        "right",
+        "是",
+        "是的",
+        "对",
+        "正确",
+        "符合",
+        "满足",
+        "已满足",
+        "通过",
+        "成立",
+        "真",
+    ];
+    const NO: [&str; 44] = [
+        "0",
+        "0.0",
+        "0/1",
+        "no",
+        "n",
+        "false",
+        "not met",
+        "is not met",
+        "isn't met",
+        "unmet",
+        "not_met",
+        "incorrect",
+        "is incorrect",
+        "not correct",
+        "is not correct",
+        "isn't correct",
+        "wrong",
+        "fail",
+        "failed",
+        "fails",
+        "not satisfied",
+        "is not satisfied",
+        "unsatisfied",
+        "not fulfilled",
+        "unfulfilled",
+        "not passed",
+        "did not pass",
+        "not true",
+        "否",
+        "不",
+        "不是",
+        "不对",
+        "错",
+        "错误",
+        "不正确",
+        "不符合",
+        "不满足",
+        "未满足",
+        "没有满足",
+        "不通过",
+        "未通过",
+        "不成立",
+        "假",
+        "没有",
+    ];
+    let text = narrow(text).to_lowercase().replace('’', "'");
+    let around = |c: char| c.is_whitespace() || "*_`\"'“”#[]().,!。！，:：".contains(c);
+    let text = text.trim_matches(around);
+    match (YES.contains(&text), NO.contains(&text)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Lines that begin with an expected id; what follows it.
+pub fn by_line(text: &str, ids: &[String], cut: bool) -> Vec<Given> {
+    let mut given = vec![Given::Missing; ids.len()];
+    let mut lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    if cut {
+        lines.pop();
+    }
+    let parts = lines.iter().filter_map(|line| id_and_rest(line));
+    let parts: Vec<(String, &str)> = parts.collect();
+    let named: Vec<String> = parts.iter().map(|(id, _)| id.clone()).collect();
+    let places = Ids::new(ids, &named);
+    for (id, rest) in parts {
+        let Some(at) = places.place(&id) else {
+            continue;
+        };
+        given[at] = match given[at] {
+            Given::Missing => Given::One(Value::String(rest.to_owned())),
+            _ => Given::Conflict,
+        };
+    }
+    given
+}
+
+fn id_and_rest(line: &str) -> Option<(String, &str)> {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*-•|#[(`".contains(c));
+    let end = line.find([':', '：', '|', ']', ')', '=', '\t'])?;
+    let rest = line[end..].trim_matches(|c: char| c.is_whitespace() || "*:：|])=`".contains(c));
+    let id = line[..end].trim().trim_end_matches('*');
+    (!id.is_empty() && !rest.is_empty()).then(|| (id.to_owned(), rest))
+}
