@@ -12,7 +12,11 @@ use crate::settings::Theme;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::time::Duration;
 use wasm_bindgen::JsCast;
+
+/// Time after which a page just gone to has drawn itself.
+const PAGE_DRAWN: Duration = Duration::from_millis(60);
 
 /// Takes over from the static skeleton.
 pub fn start() {
@@ -56,24 +60,24 @@ pub fn App() -> impl IntoView {
         }),
     ];
     on_cleanup(move || listeners.into_iter().for_each(|listener| listener.remove()));
+    // The kind of page alone decides what is drawn anew: a page follows its own query, so that
+    // typing in a filter does not build it again.
+    let kind = Memo::new(move |_| {
+        let known = lab.lost.with(Option::is_none);
+        known.then(|| lab.route.with(std::mem::discriminant))
+    });
     view! {
         <a class="skip" href="#main" on:click=skip_to_main>"Skip to the content"</a>
         <Topbar />
         <DropAnywhere />
-        <main id="main" tabindex="-1">{move || page(lab)}</main>
+        <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| page(lab))}</main>
         <Help />
         <Toasts notices=lab.notices />
     }
 }
 
-/// The page of the moment. Depends on the kind of route only: a page follows its own query, so
-/// that typing in a filter does not build the page anew.
+/// The page of the moment.
 fn page(lab: Lab) -> AnyView {
-    if lab.lost.with(Option::is_some) {
-        return view! { <LostPage /> }.into_any();
-    }
-    let kind = Memo::new(move |_| lab.route.with(std::mem::discriminant));
-    kind.track();
     match lab.route.get_untracked() {
         Route::Start => view! { <StartPage /> }.into_any(),
         Route::Instances { .. } => view! { <InstancesPage /> }.into_any(),
@@ -183,10 +187,9 @@ fn Working() -> impl IntoView {
     move || {
         let runs = lab.runner.live.get();
         let first = runs.first()?.clone();
-        let key = lab.data.key();
         let to = Route::Instance {
-            dataset: key,
-            id: first.instance,
+            dataset: first.dataset,
+            id: first.subject.instance,
             system: first.system,
             query: Query::default(),
         };
@@ -269,6 +272,7 @@ fn on_key(lab: Lab, ev: &web_sys::KeyboardEvent) {
             ev.prevent_default();
             if !focus("[data-search]") {
                 lab.go(&Route::instances(lab.data.key()));
+                set_timeout(|| drop(focus("[data-search]")), PAGE_DRAWN);
             }
         }
         _ => {}

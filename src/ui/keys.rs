@@ -2,9 +2,13 @@
 
 use crate::browser::transport::Endpoint as Target;
 use crate::llm::ApiKey;
-use crate::settings::Endpoint;
+use crate::llm::provider::Provider;
+use crate::settings::{Choice, Endpoint, Settings};
 use leptos::prelude::*;
 use std::collections::BTreeMap;
+
+/// Id of the row for servers nothing is known about.
+pub const ANY: &str = "openai-compatible";
 
 /// Handle.
 #[derive(Clone, Copy)]
@@ -40,6 +44,23 @@ impl Keys {
         self.0.update(|keys| drop(keys.remove(&host(base_url))));
     }
 
+    /// Which key a run with these settings lacks, in a sentence with the next step.
+    pub fn missing(&self, settings: &Settings) -> Option<String> {
+        let agent = (settings.agent == Choice::Endpoint).then_some(&settings.endpoint);
+        let lacks = |endpoint: &&Endpoint| {
+            known_provider(&endpoint.base_url).is_some_and(|provider| provider.needs_key)
+                && !self.has(&endpoint.base_url)
+        };
+        let endpoint = agent
+            .into_iter()
+            .chain(settings.judge_endpoint())
+            .find(lacks)?;
+        let host = host(&endpoint.base_url);
+        Some(format!(
+            "No key for {host} is held in this tab. Paste or unlock it in Settings, or choose the embedded baseline."
+        ))
+    }
+
     /// Where calls to an endpoint go, with its key.
     pub fn target(&self, endpoint: &Endpoint) -> Target {
         let base_url = endpoint.base_url.trim().trim_end_matches('/').to_owned();
@@ -52,6 +73,13 @@ impl Keys {
             limits: Default::default(),
         }
     }
+}
+
+/// The provider behind an address, unless it is just some server.
+pub fn known_provider(base_url: &str) -> Option<&'static Provider> {
+    let url = base_url.trim();
+    let provider = (!url.is_empty()).then(|| Provider::from_url(url))?;
+    (provider.id != ANY).then_some(provider)
 }
 
 /// What a key belongs to: scheme, host and port, so that it never goes to another server when the

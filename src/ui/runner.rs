@@ -17,6 +17,7 @@ use crate::browser::fetch::{OnProgress, Progress};
 use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
 use crate::judge::GraderConfig;
+use crate::route::DatasetKey;
 use crate::run::RunEvent;
 use crate::run::drive::{RunSpec, begin, run_instance};
 use crate::run::record::{DatasetRef, ModelRef, RetrieverRef, RunRecord, RunStatus};
@@ -32,7 +33,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct LiveRun {
     pub id: String,
-    pub instance: InstanceId,
+    pub subject: Subject,
+    /// Where the instance can be opened again.
+    pub dataset: DatasetKey,
     pub system: System,
     pub started_ms: f64,
     pub stages: ArcRwSignal<Vec<StageRecord>>,
@@ -50,6 +53,13 @@ impl PartialEq for LiveRun {
     }
 }
 
+/// An instance of one version of a dataset: results of another version are not its results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    pub dataset_sha256: String,
+    pub instance: InstanceId,
+}
+
 /// What a run is about.
 #[derive(Clone)]
 pub struct Work {
@@ -60,6 +70,15 @@ pub struct Work {
     pub domain: DomainId,
     pub instance: Arc<Instance>,
     pub hidden: Arc<HiddenInstance>,
+}
+
+impl Work {
+    pub fn subject(&self) -> Subject {
+        Subject {
+            dataset_sha256: self.open.dataset.manifest_sha256.clone(),
+            instance: self.instance.id.clone(),
+        }
+    }
 }
 
 /// Handle.
@@ -88,23 +107,28 @@ impl Runner {
 
     /// Takes the runs of earlier visits, latest first as the store gives them.
     pub fn restore(self, kept: Vec<RunRecord>) {
-        self.records
-            .set(kept.into_iter().rev().map(Arc::new).collect());
+        self.records.update(|records| {
+            let kept = kept.into_iter().rev().map(Arc::new);
+            let newer = std::mem::take(records);
+            records.extend(kept.chain(newer));
+        });
     }
 
-    /// The run under way of a system on an instance.
-    pub fn live_of(&self, instance: &InstanceId, system: System) -> Option<LiveRun> {
-        self.live.with(|live| {
-            live.iter()
-                .find(|run| run.instance == *instance && run.system == system)
-                .cloned()
-        })
+    /// The run under way on an instance, of one system or of any.
+    pub fn live_of(&self, subject: &Subject, system: Option<System>) -> Option<LiveRun> {
+        let fits = |run: &&LiveRun| {
+            run.subject == *subject && system.is_none_or(|system| run.system == system)
+        };
+        self.live.with(|live| live.iter().find(fits).cloned())
     }
 
-    /// The latest record of a system on an instance.
-    pub fn latest(&self, instance: &InstanceId, system: System) -> Option<Arc<RunRecord>> {
-        let fits =
-            |record: &&Arc<RunRecord>| record.instance == *instance && record.system == system;
+    /// The latest record on an instance, of one system or of any.
+    pub fn latest(&self, subject: &Subject, system: Option<System>) -> Option<Arc<RunRecord>> {
+        let fits = |record: &&Arc<RunRecord>| {
+            record.instance == subject.instance
+                && record.dataset.sha256 == subject.dataset_sha256
+                && system.is_none_or(|system| record.system == system)
+        };
         self.records
             .with(|records| records.iter().rev().find(fits).cloned())
     }
@@ -143,21 +167,11 @@ impl Runner {
         }
     }
 
-    /// Forgets a run, its journal included.
-    pub fn delete(self, lab: Lab, id: String) {
-        self.records
-            .update(|records| records.retain(|record| record.id != id));
-        let Some(edge) = lab.edge.get_untracked() else {
-            return;
-        };
-        spawn_local(async move { edge.runs.delete(&id).await });
-    }
-
     fn launch(self, lab: Lab, work: Work, plan: Plan) {
         let Some(edge) = lab.edge.get_untracked() else {
             return;
         };
-        let (live, abort) = (LiveRun::new(&plan, &work.instance.id), Abort::new());
+        let (live, abort) = (LiveRun::new(&plan, &work), Abort::new());
         self.aborts
             .update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
         self.live.update(|all| all.push(live.clone()));
@@ -210,10 +224,11 @@ impl Runner {
 }
 
 impl LiveRun {
-    fn new(plan: &Plan, instance: &InstanceId) -> Self {
+    fn new(plan: &Plan, work: &Work) -> Self {
         Self {
             id: plan.id.clone(),
-            instance: instance.clone(),
+            subject: work.subject(),
+            dataset: work.open.key.clone(),
             system: plan.system,
             started_ms: now_ms(),
             stages: ArcRwSignal::new(Vec::new()),

@@ -129,7 +129,10 @@ impl Lab {
     }
 
     fn visit(self, route: Route) {
-        self.lost.set(None);
+        // Setting it in any case would draw the page anew at every keystroke of a filter.
+        if self.lost.with_untracked(Option::is_some) {
+            self.lost.set(None);
+        }
         document().set_title(&route.title());
         let (changed, other_page) = self
             .route
@@ -187,7 +190,7 @@ impl Lab {
             // Nothing to remove is as good.
             let _ = storage.remove_item(SETTINGS);
         }
-        self.runner.restore(Vec::new());
+        self.runner.records.set(Vec::new());
         self.settings.set(Settings::default());
         show_theme(&Settings::default());
     }

@@ -15,7 +15,7 @@ use crate::run::focus::Focus;
 use crate::run::record::{RunRecord, RunStatus};
 use crate::ui::data::Open;
 use crate::ui::parts::{Empty, Problem, ProblemBox};
-use crate::ui::runner::{LiveRun, Work};
+use crate::ui::runner::{LiveRun, Subject, Work};
 use crate::ui::state::{Lab, lab};
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -130,15 +130,21 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
         hidden: Arc::clone(&work.hidden),
         persona: Some(Arc::new(work.shard.persona.clone())),
         revealed: Signal::derive(move || lab.revealed.with(|ids| ids.contains(&shown))),
-        run: run_view(lab, id.clone()),
+        run: run_view(lab, work.subject()),
         systems: vec![System::IbaAgent, System::StandardRag],
         system: Signal::derive(move || system(lab)),
         model: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref().label())),
-        blocked: Signal::derive(move || lab.settings.with(|settings| settings.blocked())),
+        blocked: Signal::derive(move || blocked(lab)),
         focus: Signal::derive(move || focus(lab)),
         neighbours: neighbours(lab, &work.open, &id),
         on: actions(lab, work),
     }
+}
+
+/// What is missing before a run can start: an address, a model, a key.
+fn blocked(lab: Lab) -> Option<String> {
+    lab.settings
+        .with(|settings| settings.blocked().or_else(|| lab.keys.missing(settings)))
 }
 
 fn system(lab: Lab) -> System {
@@ -156,7 +162,7 @@ fn focus(lab: Lab) -> Focus {
 }
 
 /// The record the address names, else the latest of the system.
-fn record(lab: Lab, id: &InstanceId) -> Option<Arc<RunRecord>> {
+fn record(lab: Lab, subject: &Subject) -> Option<Arc<RunRecord>> {
     let named = lab.route.with(|route| match route {
         Route::Instance { query, .. } => query.get("run").map(str::to_owned),
         _ => None,
@@ -177,13 +183,13 @@ fn record(lab: Lab, id: &InstanceId) -> Option<Arc<RunRecord>> {
             .with(|records| records.iter().find(|record| record.id == run).cloned());
         own.or_else(|| opened(&run))
     });
-    named.or_else(|| lab.runner.latest(id, system(lab)))
+    named.or_else(|| lab.runner.latest(subject, Some(system(lab))))
 }
 
-fn run_view(lab: Lab, id: InstanceId) -> RunView {
-    let own = id.clone();
-    let live = Memo::new(move |_| lab.runner.live_of(&own, system(lab)));
-    let record = Memo::new(move |_| record(lab, &id));
+fn run_view(lab: Lab, subject: Subject) -> RunView {
+    let own = subject.clone();
+    let live = Memo::new(move |_| lab.runner.live_of(&own, Some(system(lab))));
+    let record = Memo::new(move |_| record(lab, &subject));
     let status = move || {
         live.with(|live| live.as_ref().map(|_| RunStatus::Running))
             .or_else(|| {
@@ -271,18 +277,18 @@ fn neighbours(lab: Lab, open: &Open, id: &InstanceId) -> Neighbours {
 }
 
 fn actions(lab: Lab, work: Work) -> Actions {
-    let id = work.instance.id.clone();
-    let revealed = id.to_string();
+    let subject = work.subject();
+    let revealed = subject.instance.to_string();
     // Work holds what the browser's side made, which stays on this thread.
     let work = StoredValue::new_local(work);
-    let (resumed, exported) = (id.clone(), id.clone());
+    let (resumed, exported) = (subject.clone(), subject.clone());
     Actions {
         run: Callback::new(move |chosen| {
             forget_run(lab, chosen);
             lab.runner.start(lab, work.get_value(), chosen);
         }),
         cancel: Callback::new(move |()| {
-            if let Some(live) = lab.runner.live_of(&id, system(lab)) {
+            if let Some(live) = lab.runner.live_of(&subject, Some(system(lab))) {
                 lab.runner.cancel(&live.id);
             }
         }),

@@ -1,12 +1,11 @@
 //! One instance in the list.
 
 use super::View;
-use crate::agent::trace::System;
-use crate::bench::ids::InstanceId;
 use crate::bench::taxonomy::Action;
 use crate::judge::VerdictState;
 use crate::route::Route;
 use crate::run::record::{RunRecord, RunStatus};
+use crate::ui::runner::Subject;
 use leptos::prelude::*;
 
 /// Height of a row.
@@ -21,9 +20,13 @@ pub fn row(view: View, number: usize) -> AnyView {
         let entry = open.dataset.index.get(position?)?.clone();
         let scenario = open.dataset.manifest.scenario(&entry.scenario).cloned();
         let domain = open.domain(&entry);
-        Some((entry, scenario, domain, open.key.clone()))
+        let subject = Subject {
+            dataset_sha256: open.dataset.manifest_sha256.clone(),
+            instance: entry.id.clone(),
+        };
+        Some((entry, scenario, domain, open.key.clone(), subject))
     });
-    let Some((entry, scenario, domain, key)) = found else {
+    let Some((entry, scenario, domain, key, subject)) = found else {
         return ().into_any();
     };
     let action = scenario.as_ref().map(|scenario| scenario.action);
@@ -54,30 +57,21 @@ pub fn row(view: View, number: usize) -> AnyView {
                 <span>{entry.persona.to_string()}</span>
                 <span>{numbers}</span>
             </span>
-            <span class="state">{move || badge(view, &entry.id)}</span>
+            <span class="state">{move || badge(view, &subject)}</span>
         </a>
     }
     .into_any()
 }
 
 /// How the latest run on an instance stands.
-fn badge(view: View, id: &InstanceId) -> Option<AnyView> {
+fn badge(view: View, subject: &Subject) -> Option<AnyView> {
     let runner = view.lab.runner;
-    let live = [System::IbaAgent, System::StandardRag]
-        .into_iter()
-        .any(|system| runner.live_of(id, system).is_some());
-    if live {
+    if runner.live_of(subject, None).is_some() {
         return Some(
             view! { <span class="chip"><span class="spinner"></span>"running"</span> }.into_any(),
         );
     }
-    let record = runner.records.with(|records| {
-        records
-            .iter()
-            .rev()
-            .find(|record| record.instance == *id)
-            .cloned()
-    })?;
+    let record = runner.latest(subject, None)?;
     let (class, words) = match &record.status {
         RunStatus::Done => {
             return Some(view! { <span class="chip">{score(&record)}</span> }.into_any());

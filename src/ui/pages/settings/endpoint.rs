@@ -6,6 +6,7 @@ use crate::browser::page;
 use crate::llm::provider::Provider;
 use crate::llm::{LlmError, reach};
 use crate::settings::Endpoint;
+use crate::ui::keys::{ANY, known_provider};
 use crate::ui::parts::{Field, Icon, Problem, Select, Shape};
 use crate::ui::state::lab;
 use leptos::prelude::*;
@@ -38,11 +39,10 @@ pub fn EndpointForm(
         on_change.run(changed);
     };
     let presets = || {
-        let other = (String::new(), "Another address".to_owned());
-        Provider::all()
-            .iter()
+        let known = Provider::all().iter().filter(|provider| provider.id != ANY);
+        known
             .map(|provider| (provider.id.to_owned(), provider.name.to_owned()))
-            .chain([other])
+            .chain([(String::new(), "Another address".to_owned())])
             .collect()
     };
     let choose = Callback::new(move |id: String| {
@@ -56,28 +56,10 @@ pub fn EndpointForm(
         });
     });
     let base_url = Signal::derive(move || endpoint.with(|endpoint| endpoint.base_url.clone()));
-    let provider = Memo::new(move |_| {
-        let url = base_url.get();
-        (!url.trim().is_empty()).then(|| Provider::from_url(&url).id)
-    });
-    let note = move || {
-        provider
-            .get()
-            .and_then(Provider::by_id)
-            .map(|provider| provider.cors_note)
-    };
-    let needs_key = Signal::derive(move || {
-        provider
-            .get()
-            .and_then(Provider::by_id)
-            .is_none_or(|provider| provider.needs_key)
-    });
-    let key_hint = Signal::derive(move || {
-        provider
-            .get()
-            .and_then(Provider::by_id)
-            .map_or("", |provider| provider.key_hint)
-    });
+    let provider = move || known_provider(&base_url.get());
+    let note = move || provider().map(|provider| provider.cors_note);
+    let needs_key = Signal::derive(move || provider().is_some_and(|provider| provider.needs_key));
+    let key_hint = Signal::derive(move || provider().map_or("", |provider| provider.key_hint));
     let list_id = format!("{name}-models");
     view! {
         <div class="card form">

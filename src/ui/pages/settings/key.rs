@@ -18,17 +18,30 @@ pub fn KeyField(
 ) -> impl IntoView {
     let lab = lab();
     let shown = RwSignal::new(false);
-    let typed = RwSignal::new(String::new());
+    // With the host it was typed for: at another address the field starts empty.
+    let typed = RwSignal::new((String::new(), String::new()));
     let wrong = RwSignal::new(false);
     let has = move || lab.keys.has(&base_url.get());
     let take = move |text: String| {
-        wrong.set(!text.trim().is_empty() && !lab.keys.set(&base_url.get_untracked(), &text));
-        typed.set(text);
+        let url = base_url.get_untracked();
+        let is_key = lab.keys.set(&url, &text);
+        if !is_key {
+            lab.keys.forget(&url);
+        }
+        wrong.set(!is_key && !text.trim().is_empty());
+        typed.set((host(&url), text));
     };
-    let forget = move |_| {
-        lab.keys.forget(&base_url.get_untracked());
-        typed.set(String::new());
-    };
+    let forget = move |_| take(String::new());
+    let typed = Signal::derive(move || {
+        let here = host(&base_url.get());
+        typed.with(|(host, text)| {
+            if *host == here {
+                text.clone()
+            } else {
+                String::new()
+            }
+        })
+    });
     let about = move || match (has(), wrong.get(), needed.get()) {
         (_, true, _) => {
             "That is no key: it is one word of letters, digits and signs, without spaces."
@@ -67,7 +80,7 @@ pub fn KeyField(
 
 /// Keeps a key on this device under a passphrase, unlocks it, or forgets it.
 #[component]
-fn Keep(name: &'static str, base_url: Signal<String>, typed: RwSignal<String>) -> impl IntoView {
+fn Keep(name: &'static str, base_url: Signal<String>, typed: Signal<String>) -> impl IntoView {
     let lab = lab();
     let phrase = NodeRef::<html::Input>::new();
     let changed = RwSignal::new(0_u32);
