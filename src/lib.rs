@@ -19,6 +19,7 @@
 //! | [`chart`] | geometry of figures: numbers in, points out | know a document |
 //! | [`worker`] | messages between page and engine worker; the engine | |
 //! | [`route`], [`settings`] | views and their addresses; the visitor's choices | hold a key |
+//! | [`words`] | sentences, numbers and sizes for people | |
 //! | `browser`, `ui` | the thin edge: fetch, storage, files, workers; the pages | decide |
 //! | `lab` | the native tool's commands | exist on `wasm32` |
 //!
@@ -40,6 +41,7 @@ pub mod run;
 pub mod score;
 pub mod search;
 pub mod settings;
+pub mod words;
 pub mod worker;
 
 #[cfg(target_arch = "wasm32")]

@@ -2,6 +2,7 @@
 
 pub mod palette;
 pub mod radar;
+pub mod rows;
 pub mod scale;
 pub mod svg;
 

@@ -2,7 +2,7 @@
 //! the signals and ask; nothing here draws.
 
 use super::data::Open;
-use super::parts::{Problem, sentence};
+use super::parts::Problem;
 use super::state::{Edge, Lab};
 use crate::agent::trace::{StageId, StageRecord, System};
 use crate::bench::hidden::HiddenInstance;
@@ -22,6 +22,7 @@ use crate::run::RunEvent;
 use crate::run::drive::{RunSpec, begin, run_instance};
 use crate::run::record::{DatasetRef, ModelRef, RetrieverRef, RunRecord, RunStatus};
 use crate::settings::Settings;
+use crate::words::sentence;
 use crate::worker::protocol::SearchMethod;
 use leptos::prelude::*;
 use leptos::task::spawn_local;

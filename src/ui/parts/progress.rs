@@ -1,6 +1,6 @@
 //! One piece of work under way, in words and as a bar.
 
-use super::size;
+use crate::words::size;
 use leptos::prelude::*;
 
 /// `done` of `total`; without a total the bar only shows that something happens.

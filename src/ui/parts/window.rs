@@ -1,19 +1,9 @@
 //! A list of which only the rows in sight are in the document. Scrolls with the page, so that it
 //! behaves like any long page on a phone.
 
+use crate::chart::rows::visible;
 use leptos::prelude::*;
 use leptos::{ev, html};
-
-/// Rows kept above and below the window, so that quick scrolling shows no gap.
-const MARGIN: usize = 8;
-
-/// First row and the row after the last that have to be in the document.
-pub fn visible(list_top: f64, window_height: f64, row_height: f64, rows: usize) -> (usize, usize) {
-    let above = (-list_top / row_height).floor().max(0.0) as usize;
-    let fit = (window_height / row_height).ceil().max(1.0) as usize + 1;
-    let first = above.saturating_sub(MARGIN).min(rows);
-    (first, (above + fit + MARGIN).min(rows))
-}
 
 /// Height of `rem` units in pixels, whatever the visitor's type size is.
 pub fn rem(units: f64) -> f64 {

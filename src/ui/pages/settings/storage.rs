@@ -1,7 +1,8 @@
 //! What this browser keeps, and how to be rid of it.
 
-use crate::ui::parts::{Dialog, size};
+use crate::ui::parts::Dialog;
 use crate::ui::state::lab;
+use crate::words::size;
 use js_sys::Reflect;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
