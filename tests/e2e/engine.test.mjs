@@ -1,0 +1,77 @@
+// The engine worker as shipped, spoken to by a plain page: the vectors and token counts of the
+// reference in this very browser, and a cancelled request.
+import test from "node:test";
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { serveSite } from "./support/site.mjs";
+import { launch, openPage } from "./support/browser.mjs";
+
+const root = process.env.IBA_LAB_DIST;
+let browser, site;
+test.before(async () => { browser = await launch(); site = await serveSite({ root }); });
+test.after(async () => { await browser.close(); await site.close(); });
+
+/** Opens a page of the site's origin with a worker of its own at `window.engine`. */
+async function withEngine(body) {
+  const { context, page } = await openPage(browser);
+  await page.goto(`${site.url}datasets/FORMAT.md`);
+  await page.evaluate(async (base) => {
+    const bytes = async (name) => (await fetch(base + name)).arrayBuffer();
+    const worker = new Worker(`${base}worker_loader.js`, { type: "module" });
+    const waiting = new Map();
+    let next = 1;
+    const ready = new Promise((done) => waiting.set(0, done));
+    worker.onmessage = ({ data }) => {
+      const { id, event } = JSON.parse(data.json);
+      if (event.type === "progress") return;
+      waiting.get(id)?.(event);
+    };
+    window.engine = {
+      send(request, buffers = []) {
+        const id = next++;
+        const answer = new Promise((done) => waiting.set(id, done));
+        worker.postMessage({ json: JSON.stringify({ id, request }), buffers }, buffers);
+        return { id, answer };
+      },
+    };
+    await ready;
+    const model = `models/all-minilm-l6-v2/`;
+    window.loaded = await window.engine.send({ type: "load_model", name: "all-minilm-l6-v2", max_tokens: 256 },
+      [await bytes(`${model}model_int8.onnx`), await bytes(`${model}tokenizer.json`)]).answer;
+  }, site.url);
+  try { await body(page); } finally { await context.close(); }
+}
+
+test("vectors in the browser agree with onnxruntime's", async () => {
+  const reference = JSON.parse(await fs.readFile(new URL("../data/minilm_reference.json", import.meta.url), "utf8"));
+  const cases = reference.cases ?? reference.items ?? reference.texts;
+  assert.ok(cases.length >= 40, "the reference has enough texts");
+  await withEngine(async (page) => {
+    const answer = await page.evaluate((texts) => window.engine.send({ type: "embed", texts }).answer, cases.map((item) => item.text));
+    assert.equal(answer.type, "done", JSON.stringify(answer).slice(0, 300));
+    const cosines = answer.answer.vectors.map((vector, n) => {
+      const wanted = cases[n].vector;
+      const dot = vector.reduce((sum, value, i) => sum + value * wanted[i], 0);
+      return dot / Math.hypot(...vector) / Math.hypot(...wanted);
+    });
+    console.log(`cosine to onnxruntime: worst ${Math.min(...cosines).toFixed(5)} of ${cosines.length}`);
+    assert.ok(Math.min(...cosines) >= 0.999, `worst cosine ${Math.min(...cosines)}`);
+  });
+});
+
+test("embedding a history can be cancelled between two passages", async () => {
+  await withEngine(async (page) => {
+    const outcome = await page.evaluate(async () => {
+      const turns = Array.from({ length: 40 }, (_, n) => ({ role: n % 2 ? "assistant" : "user", text: `Turn ${n}: ${"a few words about the weather and the garden ".repeat(20)}` }));
+      const sessions = Array.from({ length: 30 }, (_, n) => ({ id: `s${n}`, date: "2025-01-01T10:00:00", turns }));
+      const work = window.engine.send({ type: "open_history", key: "k", sessions, chunking: { tokens: 256, overlap: 50 }, shipped_vectors: false });
+      await new Promise((done) => setTimeout(done, 400));
+      const started = performance.now();
+      window.engine.send({ type: "cancel", target: work.id });
+      const answer = await work.answer;
+      return { answer, waited: performance.now() - started };
+    });
+    assert.equal(outcome.answer.type, "failed", JSON.stringify(outcome).slice(0, 300));
+    assert.match(JSON.stringify(outcome.answer), /cancelled/);
+  });
+});

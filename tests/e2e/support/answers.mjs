@@ -1,0 +1,28 @@
+// What the fake model says: an answer of the right shape for each prompt of the site, recognised
+// by the JSON the prompt asks for. Its verdicts alternate, so that met and not met both occur.
+
+const ids = (text, letter) => [...new Set(text.match(new RegExp(`\\b${letter}\\d+\\b`, "g")) ?? [])];
+
+export function answer(body) {
+  const prompt = body.messages.map((message) => message.content).join("\n");
+  const shape = prompt.match(/\{"(queries|scores|items|preferences|plan|slots|verdicts)":/g)?.at(-1)?.slice(2, -2);
+  const passages = ids(prompt, "P").filter((id) => prompt.includes(`"${id}"`) || prompt.includes(id));
+  switch (shape) {
+    case "queries":
+      return JSON.stringify({ queries: ["style", "structure", "decision", "correction", "habit"].map((facet) => ({ facet, query: `the user corrected the ${facet} of an earlier answer` })) });
+    case "scores":
+      return JSON.stringify({ scores: passages.map((id, n) => ({ id, signals: ["explicit_revision", "complaint"], score: 5 + (n % 5) })) });
+    case "items":
+      return "```json\n" + JSON.stringify({ items: passages.map((id) => ({ id, text: `In ${id} the user shortened the draft.` })) }) + "\n```";
+    case "preferences":
+      return JSON.stringify({ preferences: [{ text: "The user wants it short.", kind: "corrected", passages: passages.slice(0, 2) }] });
+    case "plan":
+      return JSON.stringify({ plan: [{ aspect: "structure", text: "Keep it short." }] });
+    case "slots":
+      return JSON.stringify({ slots: {}, description: "Does what was asked." });
+    case "verdicts":
+      return JSON.stringify({ verdicts: ids(prompt, "R").map((id, n) => ({ id, quote: "", rationale: `Criterion ${id} was looked at.`, verdict: (n + 1) % 2 })) });
+    default:
+      return "# A short answer\n\nThis is the finished text of the fake model.\n\n- one point\n- another point";
+  }
+}

@@ -1,0 +1,71 @@
+// What a visitor does, once.
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+
+export const TEXT_INSTANCE = "#/instance/announcement_drafting-a";
+export const CALL_INSTANCE = "#/instance/food_ordering-a";
+
+/** Opens an instance and waits until it can be run. */
+export async function openInstance(page, site, fragment) {
+  await page.goto(site.url + fragment);
+  await page.getByRole("button", { name: "Run", exact: true }).waitFor({ timeout: 60_000 });
+}
+
+/** Presses Run and waits for the last verdict. */
+export async function run(page, timeout = 120_000) {
+  await page.getByRole("button", { name: /^Run( again)?$/ }).click();
+  await page.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout });
+}
+
+/** States of the verdicts as shown. */
+export async function verdicts(page) {
+  return page.locator("li.verdict").evaluateAll((items) => items.map((item) => ({
+    state: item.dataset.state, why: item.querySelector(".verdict-why")?.textContent ?? "" })));
+}
+
+/** Enters an endpoint in the settings, with its judge. */
+export async function useEndpoint(page, site, { url, model = "fake-large", key = "sk-test-key-123456", judge = true }) {
+  await page.goto(`${site.url}#/settings`);
+  await page.getByText("A model behind an endpoint", { exact: true }).click();
+  await page.locator("#agent-provider").selectOption("");
+  await page.locator("#agent-url").fill(url);
+  await page.locator("#agent-url").blur();
+  await page.getByLabel("Key", { exact: true }).first().fill(key);
+  await page.getByLabel("Key", { exact: true }).first().blur();
+  await page.locator("#agent-model").fill(model);
+  await page.locator("#agent-model").blur();
+  if (judge) await page.getByText("The agent's model", { exact: true }).click();
+}
+
+/** Everything the site keeps in this browser, as one text. */
+export async function everythingStored(page) {
+  return page.evaluate(async () => {
+    const parts = [JSON.stringify(localStorage), JSON.stringify(sessionStorage), location.href];
+    for (const { name } of await indexedDB.databases()) {
+      const db = await new Promise((done, fail) => {
+        const asked = indexedDB.open(name);
+        asked.onsuccess = () => done(asked.result);
+        asked.onerror = () => fail(asked.error);
+      });
+      for (const store of db.objectStoreNames) {
+        const all = await new Promise((done) => {
+          const asked = db.transaction(store).objectStore(store).getAll();
+          asked.onsuccess = () => done(asked.result);
+        });
+        parts.push(JSON.stringify(all));
+      }
+      db.close();
+    }
+    return parts.join("\n");
+  });
+}
+
+/** Saves what a click downloads and gives its bytes and name. */
+export async function download(page, click) {
+  const [saved] = await Promise.all([page.waitForEvent("download"), click()]);
+  return { name: saved.suggestedFilename(), bytes: await fs.readFile(await saved.path()), path: await saved.path() };
+}
+
+export function noFaults(faults) {
+  assert.deepEqual(faults, []);
+}
