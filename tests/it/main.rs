@@ -1,15 +1,16 @@
 //! Native integration tests, one module an area.
 
+mod agent;
 mod bad_input;
 mod chart;
 mod dataset;
 mod engine;
 mod engine_search;
+mod hidden;
+mod judge;
 mod results;
 mod results_inspect;
 mod results_records;
-mod agent;
-mod hidden;
-mod judge;
 mod score;
 mod support;
+mod tidy;

@@ -1,3 +1,5 @@
+//! Tests of the module above, in tables.
+
 use super::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Tests of the module above, in tables.
+
 use super::*;
 use crate::bench::taxonomy::{ApiTemplate, Slot};
 use crate::llm::Finish;
