@@ -3,8 +3,10 @@
 use super::dataset::open::Dataset;
 use super::dataset::{build, describe, embed, source, synth, validate};
 use super::error::{Finding, LabError};
+use super::eval;
+use crate::agent::trace::System;
 use crate::bench::error::Warning;
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,6 +29,33 @@ enum Command {
     /// Datasets: sources to what the site loads
     #[command(subcommand)]
     Dataset(DatasetCommand),
+    /// Run the embedded baseline on every instance of a dataset and print its scores
+    Eval {
+        folder: PathBuf,
+        /// Folder with model_int8.onnx and tokenizer.json
+        #[arg(long)]
+        model: PathBuf,
+        #[arg(long, value_enum, default_value_t = SystemName::Iba)]
+        system: SystemName,
+        /// Print every run as one line of JSON instead
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SystemName {
+    Iba,
+    Rag,
+}
+
+impl From<SystemName> for System {
+    fn from(name: SystemName) -> Self {
+        match name {
+            SystemName::Iba => System::IbaAgent,
+            SystemName::Rag => System::StandardRag,
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -70,8 +99,16 @@ enum DatasetCommand {
 
 /// Runs the program with its arguments.
 pub fn main() -> ExitCode {
-    let Command::Dataset(command) = Arguments::parse().command;
-    match run(command) {
+    let done = match Arguments::parse().command {
+        Command::Dataset(command) => run(command),
+        Command::Eval {
+            folder,
+            model,
+            system,
+            json,
+        } => run_eval(&folder, &model, system.into(), json),
+    };
+    match done {
         Ok(text) => {
             println!("{text}");
             ExitCode::SUCCESS
@@ -103,7 +140,11 @@ fn run(command: DatasetCommand) -> Result<String, LabError> {
         } => {
             let set = embed::embed(Dataset::open(&folder)?, &model, max_tokens)?;
             let shards = set.files.len();
-            Ok(format!("{}: vectors of {} for {shards} shards", folder.display(), set.model))
+            Ok(format!(
+                "{}: vectors of {} for {shards} shards",
+                folder.display(),
+                set.model
+            ))
         }
         DatasetCommand::Describe { folder } => describe::describe(&Dataset::open(&folder)?),
         DatasetCommand::Synth {
@@ -122,6 +163,18 @@ fn run(command: DatasetCommand) -> Result<String, LabError> {
             ))
         }
     }
+}
+
+fn run_eval(folder: &Path, model: &Path, system: System, json: bool) -> Result<String, LabError> {
+    let evaluation = eval::evaluate(&Dataset::open(folder)?, model, system)?;
+    if !json {
+        return Ok(evaluation.report());
+    }
+    let lines = evaluation.records.iter().map(serde_json::to_string);
+    let lines: Result<Vec<String>, _> = lines.collect();
+    lines
+        .map(|lines| lines.join("\n"))
+        .map_err(|error| LabError::Refused(error.to_string()))
 }
 
 fn load_valid(folder: &Path) -> Result<source::Source, LabError> {

@@ -1,0 +1,184 @@
+//! `lab eval`: the embedded baseline on every instance of a dataset, with the real engine.
+
+use super::dataset::open::Dataset;
+use super::error::LabError;
+use super::native_env::{Cache, NativeEnv};
+use super::recall::{self, Recall};
+use crate::agent::trace::System;
+use crate::bench::hash;
+use crate::bench::hidden::HiddenInstance;
+use crate::bench::ids::DomainId;
+use crate::bench::limits::FileKind;
+use crate::bench::manifest::{EmbeddingSet, ShardRef};
+use crate::bench::visible::{History, Instance};
+use crate::embed::{Chunking, Embedder, VectorFile, embed_sessions};
+use crate::run::drive::{RunSpec, run_instance};
+use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord};
+use crate::score::{self, MeanScore, ScoreTable};
+use futures::executor::block_on;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What was measured.
+pub struct Evaluation {
+    pub records: Vec<RunRecord>,
+    pub table: ScoreTable,
+    pub recall: Recall,
+}
+
+/// Runs a system with the embedded baseline on all instances of a dataset. `model` is a folder
+/// with `model_int8.onnx` and `tokenizer.json`.
+pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evaluation, LabError> {
+    let onnx = read(&model.join("model_int8.onnx"))?;
+    let tokenizer = read(&model.join("tokenizer.json"))?;
+    let embedder = Embedder::load(&onnx, &tokenizer, MAX_TOKENS).map_err(refused)?;
+    let sha256 = hash::sha256_hex(&onnx);
+    let set = dataset
+        .manifest
+        .embeddings
+        .iter()
+        .find(|set| set.model_sha256 == sha256);
+    let spec = spec(dataset, model, sha256.clone(), system);
+    let cache = Cache::default();
+    let (mut records, mut recall) = (Vec::new(), Recall::default());
+    for shard in &dataset.manifest.shards {
+        let (loaded, _) = dataset.shard(shard)?;
+        let vectors = vectors(dataset, set, shard, &loaded.history, &embedder)?;
+        let env = NativeEnv::open(&embedder, &cache, &loaded.history, vectors)?;
+        for (instance, hidden) in &loaded.instances {
+            let record = one(&env, &spec, instance, hidden, dataset);
+            recall::add(&mut recall, &record, hidden);
+            records.push(record);
+        }
+    }
+    let entries: Vec<score::Entry> = records.iter().map(score::Entry::from).collect();
+    Ok(Evaluation {
+        table: score::table(&entries),
+        records,
+        recall,
+    })
+}
+
+/// Longest input of the models this tool is used with, special tokens included.
+const MAX_TOKENS: u32 = 256;
+
+fn one(
+    env: &NativeEnv<'_>,
+    spec: &RunSpec,
+    instance: &Instance,
+    hidden: &HiddenInstance,
+    dataset: &Dataset,
+) -> RunRecord {
+    let spec = RunSpec {
+        id: instance.id.0.clone(),
+        ..spec.clone()
+    };
+    block_on(run_instance(
+        env,
+        &spec,
+        instance,
+        hidden,
+        &domain_of(dataset, instance),
+    ))
+}
+
+fn domain_of(dataset: &Dataset, instance: &Instance) -> DomainId {
+    let scenarios = &dataset.manifest.scenarios;
+    let scenario = scenarios
+        .iter()
+        .find(|scenario| scenario.id == instance.scenario);
+    scenario
+        .map(|scenario| scenario.domain.clone())
+        .unwrap_or_default()
+}
+
+fn spec(dataset: &Dataset, model: &Path, model_sha256: String, system: System) -> RunSpec {
+    let name = model
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    RunSpec {
+        id: String::new(),
+        system,
+        epoch: 1,
+        params: Params::default(),
+        agent: ModelRef::Embedded,
+        grader: None,
+        dataset: DatasetRef {
+            name: dataset.manifest.name.clone(),
+            sha256: String::new(),
+        },
+        retriever: RetrieverRef {
+            model: name.unwrap_or_default(),
+            model_sha256,
+            method: "exact".to_owned(),
+        },
+        app_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// The shipped vectors, or those this tool makes.
+fn vectors(
+    dataset: &Dataset,
+    set: Option<&EmbeddingSet>,
+    shard: &ShardRef,
+    history: &History,
+    embedder: &Embedder,
+) -> Result<VectorFile, LabError> {
+    match set.and_then(|set| set.files.get(&shard.id)) {
+        Some(file) => {
+            let bytes = dataset.bytes(FileKind::Vectors, file)?;
+            VectorFile::decode(&bytes).map_err(refused)
+        }
+        None => embed_sessions(embedder, &history.sessions, Chunking::default(), &|_, _| {})
+            .map_err(refused),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LabError> {
+    std::fs::read(path).map_err(LabError::io("read", path))
+}
+
+fn refused(error: impl std::fmt::Display) -> LabError {
+    LabError::Refused(error.to_string())
+}
+
+impl Evaluation {
+    /// Scores by domain and recall by stage, as lines of text.
+    pub fn report(&self) -> String {
+        let mut out = String::from("score   instances  scored  unscored  domain\n");
+        for (domain, score) in &self.table.domains {
+            line(&mut out, score, domain.as_str());
+        }
+        line(&mut out, &self.table.overall, "overall");
+        for (action, score) in self.by_action() {
+            line(&mut out, &score, &action);
+        }
+        out.push('\n');
+        out.push_str(&self.recall.report());
+        out
+    }
+
+    fn by_action(&self) -> Vec<(String, MeanScore)> {
+        let of = |action| {
+            let mine = self.records.iter().filter(|record| record.action == action);
+            let entries: Vec<score::Entry> = mine.map(score::Entry::from).collect();
+            score::table(&entries).overall
+        };
+        use crate::bench::taxonomy::Action::{CallApi, GenerateText};
+        vec![
+            ("calls".to_owned(), of(CallApi)),
+            ("texts".to_owned(), of(GenerateText)),
+        ]
+    }
+}
+
+fn line(out: &mut String, score: &MeanScore, name: &str) {
+    let mean = score
+        .mean
+        .map_or("  –  ".to_owned(), |mean| format!("{:5.1}", mean * 100.0));
+    let _ = writeln!(
+        out,
+        "{mean}   {:9}  {:6}  {:8}  {name}",
+        score.instances, score.scored, score.unscored
+    );
+}
