@@ -26,7 +26,7 @@ const ORDERS: &[&str] = &[
 ];
 
 /// Words that may stand before an order.
-const LEADS: [&str; 10] = [
+const LEADS: &[&str] = &[
     "and", "then", "now", "please", "also", "but", "so", "good", "yes", "just",
 ];
 

@@ -1,51 +1,69 @@
-//! Facet queries from templates: the scenario's name and what one would say in such a talk.
+//! Facet queries from templates: the scenario's name and what one would say in such a talk; for a
+//! call also what its open slots are about.
 
+use super::facts;
+use crate::agent::facets::FACETS;
 use crate::agent::trace::Query;
+use crate::bench::taxonomy::{ApiTemplate, Slot};
 use crate::bench::visible::Instance;
 
-/// One query a facet, in the paper's order.
+/// What one would say, one phrase a facet.
+const OF_TEXTS: [&str; 5] = [
+    "",
+    "shorter, as a list or in paragraphs, headings, numbered, a table",
+    "what matters most goes first, what can be left out",
+    "no, take that out, not like this, too much, write it again",
+    "do it the same way as last time, as always",
+];
+const OF_CALLS: [&str; 5] = [
+    "what kind, what sort, the look and feel of it",
+    "how many, how long, which details",
+    "cheaper or better, quicker or more comfortable, which one to take",
+    "no, not that one, change it, take the other one instead",
+    "the same as last time, as usual, like before",
+];
+
+/// One query a facet, in the paper's order. The first three of a call name its open slots, as far
+/// as there are any.
 pub fn queries(instance: &Instance) -> Vec<Query> {
     let scenario = instance.scenario_name.to_lowercase();
-    let task = instance.task.instruction.trim_end_matches(['.', '!', '?']);
-    let call = instance.api.is_some();
-    let phrases: [(&str, &str); 5] = if call {
-        [
-            ("style", "what kind, what sort, the look and feel of it"),
-            ("structure", "how many, how long, which details"),
-            (
-                "decision",
-                "cheaper or better, quicker or more comfortable, which one to take",
-            ),
-            (
-                "correction",
-                "no, not that one, change it, take the other one instead",
-            ),
-            ("habit", "the same as last time, as usual, like before"),
-        ]
+    let slots = instance.api.as_ref().map(open_slots).unwrap_or_default();
+    let phrases = if instance.api.is_some() {
+        OF_CALLS
     } else {
-        [
-            (
-                "style",
-                "change the tone and the wording, say it more plainly",
-            ),
-            (
-                "structure",
-                "shorter, as a list or in paragraphs, headings, numbered, a table",
-            ),
-            (
-                "decision",
-                "what matters most goes first, what can be left out",
-            ),
-            (
-                "correction",
-                "no, take that out, not like this, too much, write it again",
-            ),
-            ("habit", "do it the same way as last time, as always"),
-        ]
+        OF_TEXTS
     };
-    let query = |(facet, phrase): &(&str, &str)| Query {
-        facet: (*facet).to_owned(),
-        text: format!("{task}. {scenario}: {phrase}"),
+    let query = |(i, phrase): (usize, &str)| {
+        let phrase = slots
+            .get(i)
+            .filter(|_| i < 3)
+            .map_or_else(|| phrase.to_owned(), |s| asked(s));
+        let text = format!("{scenario}: {phrase}");
+        Query {
+            facet: FACETS[i].id.to_owned(),
+            text: text.trim_end_matches([':', ' ']).to_owned(),
+        }
     };
-    phrases.iter().map(query).collect()
+    phrases.into_iter().enumerate().map(query).collect()
+}
+
+fn open_slots(api: &ApiTemplate) -> Vec<&Slot> {
+    api.slots
+        .iter()
+        .filter(|slot| slot.options.is_some() && !facts::is_fixed(slot))
+        .collect()
+}
+
+/// A slot as a question: what it is about and between what one chooses.
+fn asked(slot: &Slot) -> String {
+    let options = slot
+        .options
+        .iter()
+        .flatten()
+        .filter_map(|option| option.as_str());
+    let options: Vec<String> = options
+        .filter(|option| *option != "any")
+        .map(|option| option.replace('_', " "))
+        .collect();
+    format!("{}: {}", slot.description, options.join(", "))
 }

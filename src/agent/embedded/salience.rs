@@ -1,11 +1,20 @@
 //! The salience table (paper, appendix) by cues instead of a language model.
 //!
 //! A user turn that reacts to something the assistant wrote can be a revision or a complaint; any
-//! user turn can state a preference or show a habit. The contributions are the paper's, each
-//! counted once a turn, and their sum is clamped to 10.
+//! user turn can state a preference or show a habit. That a draft was revised also shows in the
+//! answer, which repeats much of the draft before it. Each sentence of a revising turn is a
+//! revision of its own, the other signals count once a turn; the contributions are the paper's,
+//! and their sum is clamped to 10.
 
 use super::cues::{self, Cue};
-use super::dialogue::{Speaker, Utterance};
+use super::dialogue::{Speaker, Utterance, sentences};
+use std::collections::BTreeSet;
+
+/// Share of the shorter draft's words that two drafts have in common from which the second is a
+/// revision of the first.
+const SAME_DRAFT: f64 = 0.3;
+/// Different longer words below which a turn is too short to be a draft.
+const DRAFT_WORDS: usize = 8;
 
 /// Highest value of the scale.
 pub const MAX: f64 = 10.0;
@@ -47,18 +56,46 @@ pub fn contributions(turns: &[Utterance], opens: bool) -> Vec<Contribution> {
         .enumerate()
         .filter(|(_, t)| t.speaker == Speaker::User)
     {
-        let reacts = i > 0 || !opens;
-        for signal in Cue::ALL {
-            let possible = reacts || !matches!(signal, Cue::Revision | Cue::Complaint);
-            let strength = if possible {
-                cues::strength(signal, &turn.text)
-            } else {
-                0
-            };
-            out.extend(contribution(signal, strength));
+        if i > 0 || !opens {
+            out.extend(revisions(&turn.text, is_revised(turns, i)));
+            out.extend(contribution(
+                Cue::Complaint,
+                cues::strength(Cue::Complaint, &turn.text),
+            ));
+        }
+        for signal in [Cue::Statement, Cue::Pattern] {
+            out.extend(contribution(signal, cues::strength(signal, &turn.text)));
         }
     }
     out
+}
+
+fn revisions(text: &str, revised: bool) -> Vec<Contribution> {
+    let strength = |sentence: &&str| cues::strength(Cue::Revision, sentence) + usize::from(revised);
+    let sentences = sentences(text);
+    sentences
+        .iter()
+        .filter_map(|s| contribution(Cue::Revision, strength(s)))
+        .collect()
+}
+
+/// Whether the turn after this one repeats much of the turn before it.
+fn is_revised(turns: &[Utterance], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| turns.get(at));
+    let (Some(before), Some(after)) = (before, turns.get(at + 1)) else {
+        return false;
+    };
+    let (a, b) = (longer_words(&before.text), longer_words(&after.text));
+    let shorter = a.len().min(b.len());
+    shorter >= DRAFT_WORDS && a.intersection(&b).count() as f64 >= SAME_DRAFT * shorter as f64
+}
+
+fn longer_words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| word.chars().count() > 3)
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// Sum on the scale of 0 to 10.
@@ -122,5 +159,24 @@ mod tests {
             )
             .is_empty()
         );
+    }
+
+    #[test]
+    fn an_answer_that_repeats_the_draft_shows_a_revision_without_any_cue_word() {
+        let draft =
+            "The hall kitchen will be closed from Monday until Friday while pipes are fitted.";
+        let text = format!(
+            "Assistant: {draft}\nUser: A lump of text is a lump of text.\nAssistant: {draft} Questions to Dai."
+        );
+        let found = contributions(&parse(&text), false);
+        assert_eq!(
+            found,
+            [Contribution {
+                signal: "explicit_revision",
+                points: 3.0
+            }]
+        );
+        let other = "Assistant: The cat sleeps all day long near the window.\nUser: A lump of text.\nAssistant: Oh.";
+        assert!(contributions(&parse(other), false).is_empty());
     }
 }

@@ -133,13 +133,16 @@ pub fn word_limit(text: &str) -> Option<usize> {
 
 /// The number that these words end with, in digits or spelt out.
 pub fn number(words: &[String]) -> Option<usize> {
-    let mut total: Option<usize> = None;
+    let (mut total, mut spelt): (Option<usize>, bool) = (None, false);
     for word in words {
-        total = match (small(word), word.as_str()) {
-            (Some(n), _) => Some(n + total.filter(|total| continues(*total, n)).unwrap_or(0)),
-            (None, "hundred") => Some(total.unwrap_or(1) * 100),
-            (None, "and" | "a") => total,
-            _ => word.parse().ok(),
+        (total, spelt) = match (small(word), word.as_str()) {
+            (Some(n), _) => {
+                let before = total.filter(|total| spelt && continues(*total, n));
+                (Some(n + before.unwrap_or(0)), true)
+            }
+            (None, "hundred") => (Some(total.unwrap_or(1) * 100), true),
+            (None, "and" | "a") => (total, spelt),
+            _ => (word.parse().ok(), false),
         };
     }
     total
