@@ -164,12 +164,6 @@ impl Tally {
         }
     }
 
-    /// Mean over the judged requirements, 0 to 1.
-    pub fn score(self) -> Option<f64> {
-        let judged = self.met + self.not_met;
-        (judged > 0).then(|| self.met as f64 / judged as f64)
-    }
-
     /// `2 of 3 met, 1 unscored`; the first two numbers are about the judged ones.
     pub fn sentence(self) -> String {
         let judged = self.met + self.not_met;
@@ -276,21 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn unscored_requirements_do_not_lower_the_score() {
-        let tally = Tally {
-            met: 1,
-            not_met: 1,
-            unscored: 1,
+    fn unscored_requirements_are_counted_apart() {
+        let tally = |met, not_met, unscored| Tally {
+            met,
+            not_met,
+            unscored,
         };
-        assert_eq!(tally.score(), Some(0.5));
-        assert_eq!(tally.sentence(), "1 of 2 met, 1 unscored");
-        assert_eq!(
-            Tally {
-                unscored: 2,
-                ..Tally::default()
-            }
-            .score(),
-            None
-        );
+        assert_eq!(tally(1, 1, 1).sentence(), "1 of 2 met, 1 unscored");
+        assert_eq!(tally(0, 0, 2).sentence(), "2 unscored");
     }
 }

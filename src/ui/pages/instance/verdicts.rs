@@ -6,6 +6,7 @@ use super::provenance::Provenance;
 use super::reveal::Reveal;
 use super::verdict::VerdictItem;
 use crate::run::outcome::Tally;
+use crate::score;
 use leptos::prelude::*;
 
 /// Requirements with their verdicts, once they may be shown.
@@ -41,7 +42,11 @@ fn tally(page: Page) -> Tally {
 /// The score as a number and as one cell for each requirement.
 #[component]
 fn Score(page: Page) -> impl IntoView {
-    let number = move || tally(page).score().map(|score| format!("{score:.2}"));
+    let number = move || {
+        let record = page.run.record.get().filter(|_| !page.running())?;
+        let mean = score::of_judgements(&record.judgements).mean?;
+        Some(format!("{mean:.2}"))
+    };
     let cells = move || {
         let cell = |row: &crate::run::outcome::Row| {
             let state = row
