@@ -1,4 +1,4 @@
-//! Addresses of datasets as people paste them, and what a page may load from where.
+//! Addresses of datasets as people paste them.
 
 /// The manifest's address for what a visitor pasted: the manifest itself, its folder, or the page
 /// of either on GitHub or Hugging Face (those pages may not be read by other sites, the files
@@ -21,31 +21,6 @@ pub fn manifest_address(pasted: &str) -> Option<String> {
     }
     let file = with_manifest(&raw_file(rest));
     Some(format!("{scheme}://{file}{query}"))
-}
-
-/// Whether a page of that origin may not even try the address: plain http from a secure page.
-/// This machine's own servers are exempt.
-pub fn is_mixed_content(page_is_secure: bool, address: &str) -> bool {
-    let Some(rest) = address.strip_prefix("http://") else {
-        return false;
-    };
-    page_is_secure && !is_loopback(host(rest))
-}
-
-/// `localhost`, its subdomains and the loopback addresses.
-pub fn is_loopback(host: &str) -> bool {
-    let local_name = host == "localhost" || host.ends_with(".localhost");
-    local_name || host == "[::1]" || host.starts_with("127.")
-}
-
-/// Host without user and port of what follows `://`.
-fn host(rest: &str) -> &str {
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let authority = authority.rsplit('@').next().unwrap_or_default();
-    if authority.starts_with('[') {
-        return authority.split_inclusive(']').next().unwrap_or_default();
-    }
-    authority.split(':').next().unwrap_or_default()
 }
 
 /// Path, and query with its `?`; a fragment is dropped.
@@ -142,24 +117,6 @@ mod tests {
         ];
         for (pasted, want) in cases {
             assert_eq!(manifest_address(pasted).as_deref(), want, "{pasted}");
-        }
-    }
-
-    /// Which plain-http addresses browsers block: W3C "Mixed Content" and "Secure Contexts".
-    #[test]
-    fn secure_pages_reach_plain_http_only_on_this_machine() {
-        let cases = [
-            ("http://localhost:11434/v1", false),
-            ("http://127.0.0.1:1234/v1", false),
-            ("http://[::1]:8080/v1", false),
-            ("http://192.168.1.20:11434/v1", true),
-            ("http://localhost.evil.org/", true),
-            ("http://user@a.org:80/", true),
-            ("https://a.org/", false),
-        ];
-        for (address, want) in cases {
-            assert_eq!(is_mixed_content(true, address), want, "{address}");
-            assert!(!is_mixed_content(false, address), "{address}");
         }
     }
 }

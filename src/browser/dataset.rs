@@ -1,39 +1,30 @@
 //! Datasets: bundled, by address, from dropped files. One instance opens without the other shards.
 
 use super::abort::Abort;
-use super::cache::FileCache;
-use super::clock::{Pace, now_ms};
-use super::fetch::{Freshness, Get, OnProgress};
-use super::files::{self, PickedFile};
+use super::clock::Pace;
+use super::fetch::OnProgress;
 use super::hash::sha256_hex;
-use super::origin::{Origin, sort_files};
-use super::page;
-use super::store::{Drawer, Store};
+use super::origin::Origin;
 use crate::bench::error::{DataError, Warning};
 use crate::bench::hidden::ScenarioDimensions;
 use crate::bench::index::{self, IndexReader};
 use crate::bench::limits::FileKind;
 use crate::bench::manifest::{self, IndexEntry, Manifest};
 use crate::bench::shard::{Shard, ShardReader};
-use crate::bench::source::manifest_address;
 use crate::bench::unpack::unpack;
 use crate::embed::Chunking;
 use futures::lock::Mutex;
 use js_sys::Uint8Array;
-use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
 
+pub use super::library::{Library, Recent};
 pub use super::origin::DatasetError;
 
-/// The dataset that ships with the site.
-const BUNDLED: &str = "datasets/iba-mini/manifest.json";
 /// Parsed shards kept in memory; one is a few megabytes.
 const SHARDS_KEPT: usize = 3;
 /// Stored bytes read between two breaths: some 5 ms of unpacking and parsing.
 const PIECE: u32 = 16 * 1024;
-/// Addresses remembered.
-const RECENT_KEPT: usize = 10;
 
 /// Where a dataset came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,144 +160,15 @@ impl Dataset {
     }
 }
 
-/// A dataset opened before, for the list on the start view.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recent {
-    pub url: String,
-    pub title: String,
-    pub instances: u32,
-    /// Milliseconds since the Unix epoch.
-    pub opened_ms: f64,
-}
-
-/// Opens datasets. A failed opening changes nothing that is open.
-#[derive(Clone)]
-pub struct Library {
-    cache: FileCache,
-    store: Store,
-}
-
-impl Library {
-    pub fn new(cache: FileCache, store: Store) -> Self {
-        Self { cache, store }
-    }
-
-    /// The dataset that ships with the site.
-    pub async fn open_bundled(
-        &self,
-        progress: &OnProgress,
-        abort: &Abort,
-    ) -> Result<Rc<Dataset>, DatasetError> {
-        self.open_web(page::resolve(BUNDLED)?, Source::Bundled, progress, abort)
-            .await
-    }
-
-    /// By the address of a manifest or of the folder that holds it.
-    pub async fn open_url(
-        &self,
-        address: &str,
-        progress: &OnProgress,
-        abort: &Abort,
-    ) -> Result<Rc<Dataset>, DatasetError> {
-        let url = manifest_address(address)
-            .ok_or_else(|| DatasetError::Address(address.trim().to_owned()))?;
-        let dataset = self
-            .open_web(url.clone(), Source::Url(url), progress, abort)
-            .await?;
-        self.remember(&dataset).await;
-        Ok(dataset)
-    }
-
-    /// From dropped or picked files that hold a `manifest.json`.
-    pub async fn open_files(
-        &self,
-        files: Vec<PickedFile>,
-        progress: &OnProgress,
-        abort: &Abort,
-    ) -> Result<Rc<Dataset>, DatasetError> {
-        let (manifest, files) = sort_files(files).ok_or(DatasetError::NoManifest)?;
-        let bytes = files::read(&manifest, FileKind::Manifest.stored(), progress, abort).await?;
-        let start = Start {
-            bytes,
-            place: manifest.path.clone(),
-            is_kept_copy: false,
-        };
-        open(
-            start,
-            Origin::Files(files),
-            Source::Files(manifest.path),
-            progress,
-            abort,
-        )
-        .await
-    }
-
-    /// Datasets opened by address, latest first.
-    pub async fn recent(&self) -> Vec<Recent> {
-        let kept = self.store.all(Drawer::Datasets).await;
-        let mut recent: Vec<Recent> = kept
-            .iter()
-            .flat_map(|(_, text)| serde_json::from_str(text))
-            .collect();
-        recent.sort_by(|a, b| b.opened_ms.total_cmp(&a.opened_ms));
-        recent
-    }
-
-    async fn open_web(
-        &self,
-        url: String,
-        source: Source,
-        progress: &OnProgress,
-        abort: &Abort,
-    ) -> Result<Rc<Dataset>, DatasetError> {
-        let get = Get {
-            url: &url,
-            limit: FileKind::Manifest.stored(),
-            expect: None,
-            freshness: Freshness::Revalidate,
-            progress,
-            abort,
-        };
-        let (bytes, is_kept_copy) = self.cache.fresh(get).await?;
-        let start = Start {
-            bytes,
-            place: url.clone(),
-            is_kept_copy,
-        };
-        let origin = Origin::Web {
-            manifest: url,
-            cache: self.cache.clone(),
-        };
-        open(start, origin, source, progress, abort).await
-    }
-
-    async fn remember(&self, dataset: &Dataset) {
-        let Source::Url(url) = &dataset.source else {
-            return;
-        };
-        let recent = Recent {
-            url: url.clone(),
-            title: dataset.manifest.title.clone(),
-            instances: dataset.index.len() as u32,
-            opened_ms: now_ms(),
-        };
-        if let Ok(text) = serde_json::to_string(&recent) {
-            self.store.put(Drawer::Datasets, url, text).await;
-        }
-        for old in self.recent().await.iter().skip(RECENT_KEPT) {
-            self.store.delete(Drawer::Datasets, &old.url).await;
-        }
-    }
-}
-
 /// A manifest as it came.
-struct Start {
-    bytes: Uint8Array,
-    place: String,
-    is_kept_copy: bool,
+pub(super) struct Start {
+    pub bytes: Uint8Array,
+    pub place: String,
+    pub is_kept_copy: bool,
 }
 
-async fn open(
+/// Reads the manifest and the index behind it.
+pub(super) async fn open(
     start: Start,
     origin: Origin,
     source: Source,

@@ -1,56 +1,29 @@
 //! The engine as the page uses it: a model, open histories, searches.
 
 use super::abort::Abort;
-use super::cache::{CacheError, FileCache, Wanted};
+use super::cache::{CacheError, FileCache};
 use super::error::BrowserError;
-use super::fetch::{FetchError, Freshness, Get, OnProgress, Progress, silent};
-use super::page;
+use super::fetch::FetchError;
+use super::model;
 use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::hidden::Check;
-use crate::bench::manifest::FileRef;
 use crate::bench::visible::History;
 use crate::embed::{Chunking, Hit};
 use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
 use futures::future::{Either, select};
 use futures::lock::{Mutex, MutexGuard};
-use js_sys::{ArrayBuffer, Uint8Array};
-use serde::{Deserialize, Serialize};
+use js_sys::Uint8Array;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
 
-/// Folder of the embedding model that ships with the site.
-const MODEL: &str = "models/all-minilm-l6-v2/";
+pub use super::model::{EngineProgress, ModelInfo, OnEngineProgress};
+
 /// Histories open at once; one is some two megabytes.
 const HISTORIES_KEPT: usize = 8;
-/// Of `model.json`.
-const INFO_LIMIT: u64 = 64 * 1024;
 
-/// `model.json` beside the model's files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ModelInfo {
-    /// Short name, as embedding sets name it.
-    pub name: String,
-    pub dim: u32,
-    /// Longest input in tokens, special tokens included.
-    pub max_tokens: u32,
-    /// The ONNX file; its hash names the model in results.
-    pub onnx: FileRef,
-    pub tokenizer: FileRef,
-}
-
-/// What the engine is busy with: `done` of `total` bytes or passages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EngineProgress {
-    /// For the reader, for example "loading the embedding model".
-    pub what: String,
-    pub done: u64,
-    pub total: Option<u64>,
-}
-
-pub type OnEngineProgress = Rc<dyn Fn(EngineProgress)>;
-
+/// Why the engine did not do what was asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     #[error("cancelled")]
@@ -154,8 +127,8 @@ impl Engine {
         if let Some(info) = self.0.loaded.borrow().model.clone() {
             return Ok(info);
         }
-        let info = self.model_info(abort).await?;
-        let files = self.model_files(&info, progress, abort).await?;
+        let info = model::info(&self.0.cache, abort).await?;
+        let files = model::files(&self.0.cache, &info, progress, abort).await?;
         let request = Request::LoadModel {
             name: info.name.clone(),
             max_tokens: info.max_tokens,
@@ -345,60 +318,6 @@ impl Engine {
         Ok(worker)
     }
 
-    async fn model_info(&self, abort: &Abort) -> Result<ModelInfo, EngineError> {
-        let url = page::resolve(&format!("{MODEL}model.json"))?;
-        let progress = silent();
-        let get = Get {
-            url: &url,
-            limit: INFO_LIMIT,
-            expect: None,
-            freshness: Freshness::Revalidate,
-            progress: &progress,
-            abort,
-        };
-        let (bytes, _) = self.0.cache.fresh(get).await?;
-        serde_json::from_slice(&bytes.to_vec())
-            .map_err(|error| EngineError::Model(format!("{url}: {error}")))
-    }
-
-    async fn model_files(
-        &self,
-        info: &ModelInfo,
-        progress: &OnEngineProgress,
-        abort: &Abort,
-    ) -> Result<[ArrayBuffer; 2], EngineError> {
-        let onnx = self
-            .model_file(
-                &info.onnx,
-                &bytes_of("loading the embedding model", progress),
-                abort,
-            )
-            .await?;
-        let tokenizer = self
-            .model_file(
-                &info.tokenizer,
-                &bytes_of("loading the tokenizer", progress),
-                abort,
-            )
-            .await?;
-        Ok([onnx, tokenizer].map(|file| file.buffer()))
-    }
-
-    async fn model_file(
-        &self,
-        file: &FileRef,
-        progress: &OnProgress,
-        abort: &Abort,
-    ) -> Result<Uint8Array, EngineError> {
-        let url = page::resolve(&format!("{MODEL}{}", file.path))?;
-        let wanted = Wanted {
-            url,
-            file: file.clone(),
-            kind: None,
-        };
-        Ok(self.0.cache.file(&wanted, progress, abort).await?)
-    }
-
     fn vectors_key(&self, key: &str) -> String {
         let model = self
             .0
@@ -409,18 +328,6 @@ impl Engine {
             .map(|model| model.onnx.sha256.clone());
         format!("{}/{key}", model.unwrap_or_default())
     }
-}
-
-/// Download progress as engine progress.
-fn bytes_of(what: &'static str, progress: &OnEngineProgress) -> OnProgress {
-    let progress = Rc::clone(progress);
-    Rc::new(move |Progress { done, total }| {
-        progress(EngineProgress {
-            what: what.to_owned(),
-            done,
-            total,
-        })
-    })
 }
 
 /// The worker's progress as engine progress.

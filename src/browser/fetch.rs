@@ -4,7 +4,7 @@ use super::abort::Abort;
 use super::body::Body;
 use super::error::BrowserError;
 use super::page;
-use crate::bench::source::is_mixed_content;
+use crate::llm::{LlmError, reach};
 use js_sys::Uint8Array;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -142,7 +142,7 @@ pub struct Get<'a> {
 /// Downloads one file.
 pub async fn get(what: Get<'_>) -> Result<Fetched, FetchError> {
     let url = what.url.to_owned();
-    if is_mixed_content(page::is_https(), &url) {
+    if is_mixed_content(&url) {
         return Err(FetchError::MixedContent { url });
     }
     let response = send(request(&what)?, what.url, what.abort).await?;
@@ -160,6 +160,12 @@ pub async fn get(what: Get<'_>) -> Result<Fetched, FetchError> {
         content_type,
         bytes: read(&response, &what).await?,
     })
+}
+
+/// Browsers refuse plain http on an https page before they ask anybody, so that can be said.
+fn is_mixed_content(url: &str) -> bool {
+    let allowed = reach::allowed_from(&page::origin(), url);
+    matches!(allowed, Err(LlmError::MixedContent { .. }))
 }
 
 /// A response header, if the host lets pages see it.

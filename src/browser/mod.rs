@@ -21,6 +21,8 @@ mod flight;
 mod going_on;
 pub mod hash;
 mod kept;
+mod library;
+mod model;
 mod origin;
 pub mod page;
 pub mod persist;

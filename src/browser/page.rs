@@ -1,4 +1,4 @@
-//! Where this page stands: its base address, whether it is secure, whether the device is online.
+//! Where this page stands: its base address, its origin, whether the device is online.
 
 use super::error::{BrowserError, tried};
 
@@ -26,14 +26,6 @@ pub fn join(base: &str, relative: &str) -> Result<String, BrowserError> {
     Ok(url
         .map_err(tried(format!("resolving the address “{relative}”")))?
         .href())
-}
-
-/// Whether the page came over https, so that plain http is out of its reach.
-pub fn is_https() -> bool {
-    window()
-        .location()
-        .protocol()
-        .is_ok_and(|protocol| protocol == "https:")
 }
 
 /// Scheme, host and port, for hints about a server's list of allowed origins.
