@@ -41,12 +41,14 @@ const RADIUS: f64 = 150.0;
 const TOP: f64 = 210.0;
 const LEGEND: f64 = 400.0;
 const LINE: f64 = 20.0;
-/// Letters of a legend or caption line that fit the width.
-const LINE_CHARS: usize = 64;
+/// Letters that fit the width of a legend or caption line, wide fonts included.
+const LINE_CHARS: usize = 52;
 
 /// Height of a figure, in the units of [`WIDTH`].
 pub fn height(figure: &Figure) -> f64 {
-    LEGEND + LINE * (figure.series.len() + figure.caption.len()) as f64 + 16.0
+    let names = figure.series.iter().map(|series| &series.name);
+    let lines = names.chain(&figure.caption).map(|text| wrap(text).len());
+    LEGEND + LINE * lines.sum::<usize>() as f64 + 16.0
 }
 
 /// The whole figure.
@@ -74,9 +76,9 @@ pub fn radar(figure: &Figure) -> String {
     for series in &figure.series {
         line(&mut out, &frame, series);
     }
-    legend(&mut out, &figure.series);
-    let below = LEGEND + LINE * figure.series.len() as f64;
-    for (n, text) in figure.caption.iter().enumerate() {
+    let below = legend(&mut out, &figure.series);
+    let lines = figure.caption.iter().flat_map(|text| wrap(text));
+    for (n, text) in lines.enumerate() {
         let at = Point {
             x: 16.0,
             y: below + LINE * n as f64,
@@ -87,7 +89,7 @@ pub fn radar(figure: &Figure) -> String {
             "#5f6270",
             at,
             Anchor::Start,
-            &clip(text),
+            &text,
         );
     }
     out.push_str("</svg>");
@@ -188,46 +190,24 @@ fn marker(out: &mut String, look: Style, at: Point) {
     );
 }
 
-fn legend(out: &mut String, series: &[Series]) {
-    for (n, series) in series.iter().enumerate() {
-        let (look, y) = (style(series.style), LEGEND + LINE * n as f64);
-        let sample = points(&[
-            Point {
-                x: 16.0,
-                y: y - 4.5,
-            },
-            Point {
-                x: 44.0,
-                y: y - 4.5,
-            },
-        ]);
+/// Names with a piece of their line; returns where the next line stands.
+fn legend(out: &mut String, series: &[Series]) -> f64 {
+    let mut y = LEGEND;
+    for series in series {
+        let (look, middle) = (style(series.style), y - 4.5);
+        let [from, mid, to] = [16.0, 30.0, 44.0].map(|x| Point { x, y: middle });
         let _ = write!(out, "<g class=\"{}\">", look.class);
-        shape(
-            out,
-            "chart-line",
-            &sample,
-            false,
-            &format!("fill=\"none\" {}", stroke(look)),
-        );
-        marker(
-            out,
-            look,
-            Point {
-                x: 30.0,
-                y: y - 4.5,
-            },
-        );
+        let attributes = format!("fill=\"none\" {}", stroke(look));
+        shape(out, "chart-line", &points(&[from, to]), false, &attributes);
+        marker(out, look, mid);
         out.push_str("</g>");
-        let name = clip(&series.name);
-        label(
-            out,
-            "chart-legend",
-            "#1d1e24",
-            Point { x: 52.0, y },
-            Anchor::Start,
-            &name,
-        );
+        for text in wrap(&series.name) {
+            let at = Point { x: 52.0, y };
+            label(out, "chart-legend", "#1d1e24", at, Anchor::Start, &text);
+            y += LINE;
+        }
     }
+    y
 }
 
 fn shape(out: &mut String, class: &str, points: &str, closed: bool, attributes: &str) {
@@ -264,11 +244,28 @@ fn points(points: &[Point]) -> String {
     pairs.join(" ")
 }
 
-fn clip(text: &str) -> String {
-    if text.chars().count() <= LINE_CHARS {
-        return text.to_owned();
+/// Lines of at most [`LINE_CHARS`] letters, broken at spaces; a longer word is broken anywhere.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_inclusive(' ') {
+        if used > 0 && used + word.trim_end().chars().count() > LINE_CHARS {
+            lines.push(String::new());
+            used = 0;
+        }
+        for c in word.chars() {
+            if used == LINE_CHARS && c != ' ' {
+                lines.push(String::new());
+                used = 0;
+            }
+            lines.last_mut().expect("there is always a line").push(c);
+            used += 1;
+        }
     }
-    text.chars().take(LINE_CHARS - 1).chain(['…']).collect()
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 /// Text that cannot become markup; control characters, which XML forbids, become spaces.
@@ -286,4 +283,31 @@ pub fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_break_at_spaces_and_long_words_anywhere() {
+        assert_eq!(wrap(""), [""]);
+        assert_eq!(wrap("a b"), ["a b"]);
+        let words = "ten letters ".repeat(6);
+        assert_eq!(
+            wrap(&words).concat().replace(' ', ""),
+            words.replace(' ', "")
+        );
+        assert!(
+            wrap(&words)
+                .iter()
+                .all(|line| line.chars().count() <= LINE_CHARS)
+        );
+        let word = "é".repeat(2 * LINE_CHARS + 1);
+        let lengths: Vec<usize> = wrap(&word)
+            .iter()
+            .map(|line| line.chars().count())
+            .collect();
+        assert_eq!(lengths, [LINE_CHARS, LINE_CHARS, 1]);
+    }
 }
