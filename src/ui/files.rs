@@ -1,8 +1,9 @@
 //! Files the visitor opens: a result file, or a dataset. What it is, its name and first bytes say.
 
 use super::parts::Problem;
-use super::state::Lab;
+use super::state::{Lab, lab};
 use crate::browser::abort::Abort;
+use crate::browser::drop::Dropped;
 use crate::browser::fetch::{self, Freshness};
 use crate::browser::files::{self, FileError, MAX_FILE, PickedFile};
 use crate::browser::page;
@@ -138,4 +139,55 @@ pub fn ask(folder: bool, then: impl FnOnce(Vec<PickedFile>) + 'static) {
     let chosen = wasm_bindgen::closure::Closure::once_into_js(move || then(files::picked(&own)));
     input.set_onchange(Some(chosen.unchecked_ref()));
     input.click();
+}
+
+/// Takes files dropped anywhere, and shows that it will while they hover.
+#[component]
+pub fn DropAnywhere() -> impl IntoView {
+    let lab = lab();
+    let over = RwSignal::new(false);
+    let has_files = |ev: &web_sys::DragEvent| {
+        ev.data_transfer()
+            .is_some_and(|transfer| transfer.types().includes(&"Files".into(), 0))
+    };
+    let on = move |name: &'static str, handle: fn(&web_sys::DragEvent, RwSignal<bool>, Lab)| {
+        window_event_listener_untyped(name, move |ev| {
+            if let Some(ev) = ev
+                .dyn_ref::<web_sys::DragEvent>()
+                .filter(|ev| has_files(ev))
+            {
+                ev.prevent_default();
+                handle(ev, over, lab);
+            }
+        })
+    };
+    let listeners = [
+        on("dragover", |_, over, _| over.set(true)),
+        on("dragleave", |ev, over, _| {
+            if ev.related_target().is_none() {
+                over.set(false);
+            }
+        }),
+        on("drop", |ev, over, lab| {
+            over.set(false);
+            if let Some(transfer) = ev.data_transfer() {
+                take(lab, Dropped::take(&transfer));
+            }
+        }),
+    ];
+    on_cleanup(move || listeners.into_iter().for_each(|listener| listener.remove()));
+    view! {
+        <div class="drop-over" hidden=move || !over.get() aria-hidden="true">
+            <p>"Drop a result file or the folder of a dataset"</p>
+        </div>
+    }
+}
+
+fn take(lab: Lab, dropped: Dropped) {
+    spawn_local(async move {
+        match dropped.files().await {
+            Ok(files) => lab.opened.open(lab, files),
+            Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
+        }
+    });
 }

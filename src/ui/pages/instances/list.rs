@@ -2,7 +2,7 @@
 
 use super::View;
 use super::row::{ROW_REM, row};
-use crate::ui::app;
+use crate::ui::keyboard;
 use crate::ui::parts::window::{WindowedList, rem, reveal};
 use leptos::html;
 use leptos::prelude::*;
@@ -23,7 +23,7 @@ pub fn InstanceList(view: View) -> impl IntoView {
         let Some(ev) = ev.dyn_ref::<web_sys::KeyboardEvent>() else {
             return;
         };
-        if app::busy(ev) || ev.repeat() && matches!(ev.key().as_str(), "g" | "G") {
+        if keyboard::busy(ev) || ev.repeat() && matches!(ev.key().as_str(), "g" | "G") {
             return;
         }
         let last = rows.get_untracked().saturating_sub(1);
@@ -60,5 +60,5 @@ fn focused() -> Option<usize> {
 
 /// Focuses a row that is in sight.
 pub fn focus_row(number: usize) {
-    app::focus(&format!("[data-row=\"{number}\"]"));
+    keyboard::focus(&format!("[data-row=\"{number}\"]"));
 }

@@ -1,7 +1,7 @@
 //! The parameters of a run, as published unless changed.
 
 use crate::run::record::Params as RunParams;
-use crate::settings::{PARAMS, ParamInfo, param_value, with_param};
+use crate::settings::params::{PARAMS, ParamInfo, param_value, with_param};
 use crate::ui::state::lab;
 use leptos::prelude::*;
 

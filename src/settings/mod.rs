@@ -1,0 +1,197 @@
+//! The visitor's choices. Keys are held apart and never serialised.
+
+pub mod params;
+
+use crate::run::record::{ModelRef, Params};
+use serde::{Deserialize, Serialize};
+
+/// Everything a visitor can choose. Unknown fields of a later version are passed over, missing
+/// ones are defaults, so that a new release never loses the rest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    pub agent: Choice,
+    pub endpoint: Endpoint,
+    pub judge: Judge,
+    /// Where the judge's model answers, when [`Judge::Other`] is chosen.
+    pub judge_endpoint: Endpoint,
+    pub params: Params,
+    pub theme: Theme,
+    /// For a projector.
+    pub large_type: bool,
+}
+
+/// Who does the agent's work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// The embedded baseline: rules, no language model, no network.
+    #[default]
+    Embedded,
+    Endpoint,
+}
+
+/// An OpenAI-compatible address and a model behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Endpoint {
+    /// Id of the preset it came from; empty for an address typed by hand.
+    pub preset: String,
+    pub base_url: String,
+    pub model: String,
+}
+
+impl Endpoint {
+    /// What is missing before a call can be made, in a sentence.
+    pub fn missing(&self) -> Option<&'static str> {
+        if self.base_url.trim().is_empty() {
+            Some("The endpoint has no address yet.")
+        } else if self.model.trim().is_empty() {
+            Some("No model is named yet.")
+        } else {
+            None
+        }
+    }
+
+    /// The model behind the address, as results name it.
+    pub fn model_ref(&self) -> ModelRef {
+        ModelRef::Endpoint {
+            base_url: self.base_url.trim().trim_end_matches('/').to_owned(),
+            model: self.model.trim().to_owned(),
+        }
+    }
+}
+
+/// Who decides what neither a reference nor a check decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judge {
+    /// References and checks only; the rest stays unscored.
+    #[default]
+    Programmatic,
+    /// The agent's endpoint and model.
+    Same,
+    /// An endpoint of its own.
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Theme {
+    /// As the device is set.
+    #[default]
+    System,
+    Light,
+    Dark,
+}
+
+impl Settings {
+    /// Reads kept settings; unreadable ones are as good as none.
+    pub fn read(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// For keeping.
+    pub fn write(&self) -> String {
+        serde_json::to_string(self).expect("settings have only string keys")
+    }
+
+    /// The model that does the agent's work.
+    pub fn agent_ref(&self) -> ModelRef {
+        match self.agent {
+            Choice::Embedded => ModelRef::Embedded,
+            Choice::Endpoint => self.endpoint.model_ref(),
+        }
+    }
+
+    /// Where the judge's model answers; `None` for references and checks only.
+    pub fn judge_endpoint(&self) -> Option<&Endpoint> {
+        match self.judge {
+            Judge::Programmatic => None,
+            Judge::Same => (self.agent == Choice::Endpoint).then_some(&self.endpoint),
+            Judge::Other => Some(&self.judge_endpoint),
+        }
+    }
+
+    /// Why a run cannot start, in a sentence with the next step.
+    pub fn blocked(&self) -> Option<String> {
+        let agent = (self.agent == Choice::Endpoint)
+            .then(|| self.endpoint.missing())
+            .flatten();
+        let judge = || self.judge_endpoint()?.missing();
+        let (who, what) = agent
+            .map(|what| ("", what))
+            .or_else(|| judge().map(|what| ("The judge: ", what)))?;
+        Some(format!(
+            "{who}{what} Open Settings to complete it, or choose the embedded baseline."
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_come_back_and_hold_no_key() {
+        let settings = Settings {
+            agent: Choice::Endpoint,
+            endpoint: Endpoint {
+                preset: "deepseek".into(),
+                base_url: "https://api.deepseek.com".into(),
+                model: "chat".into(),
+            },
+            theme: Theme::Dark,
+            ..Settings::default()
+        };
+        assert_eq!(Settings::read(&settings.write()), settings);
+        assert!(!settings.write().contains("key"));
+    }
+
+    #[test]
+    fn other_versions_and_rubbish_give_the_rest() {
+        let read = Settings::read(r#"{"theme":"light","new_in_v9":1,"params":{"top_k":7}}"#);
+        assert_eq!(
+            (read.theme, read.params.top_k, read.params.max_passages),
+            (Theme::Light, 7, 10)
+        );
+        assert_eq!(Settings::read("rubbish"), Settings::default());
+    }
+
+    #[test]
+    fn a_run_is_blocked_until_the_endpoint_is_whole() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.blocked(), None);
+        settings.agent = Choice::Endpoint;
+        assert!(
+            settings
+                .blocked()
+                .is_some_and(|text| text.contains("no address"))
+        );
+        settings.endpoint.base_url = "http://localhost:11434/v1/".into();
+        assert!(
+            settings
+                .blocked()
+                .is_some_and(|text| text.contains("No model"))
+        );
+        settings.endpoint.model = "small".into();
+        settings.judge = Judge::Other;
+        assert!(
+            settings
+                .blocked()
+                .is_some_and(|text| text.starts_with("The judge"))
+        );
+        settings.judge = Judge::Same;
+        assert_eq!(settings.blocked(), None);
+        assert_eq!(settings.agent_ref().label(), "small");
+    }
+
+    #[test]
+    fn the_embedded_baseline_has_no_model_to_judge_with() {
+        let settings = Settings {
+            judge: Judge::Same,
+            ..Settings::default()
+        };
+        assert_eq!(settings.judge_endpoint(), None);
+    }
+}

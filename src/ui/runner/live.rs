@@ -1,0 +1,84 @@
+//! A run under way, as pages see it.
+
+use super::task::Plan;
+use super::{Subject, Work};
+use crate::agent::trace::{StageId, StageRecord, System};
+use crate::browser::clock::now_ms;
+use crate::browser::engine::EngineProgress;
+use crate::route::DatasetKey;
+use crate::run::RunEvent;
+use crate::words::sentence;
+use leptos::prelude::*;
+
+/// A run under way, as far as it can be seen. Clones show the same run.
+#[derive(Clone, Debug)]
+pub struct LiveRun {
+    pub id: String,
+    pub subject: Subject,
+    /// Where the instance can be opened again.
+    pub dataset: DatasetKey,
+    pub system: System,
+    pub started_ms: f64,
+    pub stages: ArcRwSignal<Vec<StageRecord>>,
+    pub current: ArcRwSignal<Option<StageId>>,
+    pub judging: ArcRwSignal<bool>,
+    /// Text of the current model call.
+    pub stream: ArcRwSignal<String>,
+    /// Work that is no stage, for example loading the model.
+    pub progress: ArcRwSignal<Option<EngineProgress>>,
+}
+
+impl PartialEq for LiveRun {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl LiveRun {
+    pub(super) fn new(plan: &Plan, work: &Work) -> Self {
+        Self {
+            id: plan.id.clone(),
+            subject: work.subject(),
+            dataset: work.open.key.clone(),
+            system: plan.system,
+            started_ms: now_ms(),
+            stages: ArcRwSignal::new(Vec::new()),
+            current: ArcRwSignal::new(None),
+            judging: ArcRwSignal::new(false),
+            stream: ArcRwSignal::new(String::new()),
+            progress: ArcRwSignal::new(None),
+        }
+    }
+
+    pub(super) fn hear(&self, event: RunEvent) {
+        match event {
+            RunEvent::StageStarted { stage } => {
+                self.progress.set(None);
+                self.current.set(Some(stage));
+                self.stream.update(String::clear);
+            }
+            RunEvent::StageDone { record } => {
+                self.current.set(None);
+                self.stream.update(String::clear);
+                self.stages.update(|stages| stages.push(*record));
+            }
+            RunEvent::Retrying {
+                reason,
+                wait_seconds,
+            } => {
+                self.stream.update(String::clear);
+                let what = format!("{} Next attempt in {wait_seconds:.0} s", sentence(&reason));
+                self.progress.set(Some(EngineProgress {
+                    what,
+                    done: 0,
+                    total: None,
+                }));
+            }
+            RunEvent::Delta { text } => {
+                self.progress.set(None);
+                self.stream.update(|stream| stream.push_str(&text));
+            }
+            RunEvent::JudgeStarted => self.judging.set(true),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Runs: owned by the root, so that they go on while the visitor looks at other pages. Pages read
+//! the signals and ask; nothing here draws.
+
+mod live;
+mod task;
+
+pub use live::LiveRun;
+
+use super::data::Open;
+use super::parts::Problem;
+use super::state::Lab;
+use crate::agent::trace::System;
+use crate::bench::hidden::HiddenInstance;
+use crate::bench::ids::{DomainId, InstanceId};
+use crate::bench::shard::Shard;
+use crate::bench::visible::Instance;
+use crate::browser::abort::Abort;
+use crate::browser::clock::now_ms;
+use crate::judge::GraderConfig;
+use crate::run::record::{RunRecord, RunStatus};
+use crate::settings::Settings;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use task::{Plan, Task};
+
+/// An instance of one version of a dataset: results of another version are not its results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    pub dataset_sha256: String,
+    pub instance: InstanceId,
+}
+
+/// What a run is about.
+#[derive(Clone)]
+pub struct Work {
+    pub open: Open,
+    /// Id of the shard within the dataset.
+    pub shard_id: String,
+    pub shard: Rc<Shard>,
+    pub domain: DomainId,
+    pub instance: Arc<Instance>,
+    pub hidden: Arc<HiddenInstance>,
+}
+
+impl Work {
+    pub fn subject(&self) -> Subject {
+        Subject {
+            dataset_sha256: self.open.dataset.manifest_sha256.clone(),
+            instance: self.instance.id.clone(),
+        }
+    }
+}
+
+/// Handle.
+#[derive(Clone, Copy)]
+pub struct Runner {
+    /// Runs that ended, in this visit or an earlier one, and interrupted ones; oldest first.
+    pub records: RwSignal<Vec<Arc<RunRecord>>>,
+    pub live: RwSignal<Vec<LiveRun>>,
+    aborts: StoredValue<HashMap<String, Abort>, LocalStorage>,
+}
+
+impl Default for Runner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Runner {
+    pub fn new() -> Self {
+        Self {
+            records: RwSignal::new(Vec::new()),
+            live: RwSignal::new(Vec::new()),
+            aborts: StoredValue::new_local(HashMap::new()),
+        }
+    }
+
+    /// Takes the runs of earlier visits, latest first as the store gives them.
+    pub fn restore(self, kept: Vec<RunRecord>) {
+        self.records.update(|records| {
+            let kept = kept.into_iter().rev().map(Arc::new);
+            let newer = std::mem::take(records);
+            records.extend(kept.chain(newer));
+        });
+    }
+
+    /// The run under way on an instance, of one system or of any.
+    pub fn live_of(&self, subject: &Subject, system: Option<System>) -> Option<LiveRun> {
+        let fits = |run: &&LiveRun| {
+            run.subject == *subject && system.is_none_or(|system| run.system == system)
+        };
+        self.live.with(|live| live.iter().find(fits).cloned())
+    }
+
+    /// The latest record on an instance, of one system or of any.
+    pub fn latest(&self, subject: &Subject, system: Option<System>) -> Option<Arc<RunRecord>> {
+        let fits = |record: &&Arc<RunRecord>| {
+            record.instance == subject.instance
+                && record.dataset.sha256 == subject.dataset_sha256
+                && system.is_none_or(|system| record.system == system)
+        };
+        self.records
+            .with(|records| records.iter().rev().find(fits).cloned())
+    }
+
+    /// Starts a run with the settings as they are.
+    pub fn start(self, lab: Lab, work: Work, system: System) {
+        let settings = lab.settings.get_untracked();
+        let spec = Plan {
+            id: new_id(),
+            system,
+            epoch: self.next_epoch(&work, system, &settings),
+            grader: grader(&settings),
+            agent: settings.agent_ref(),
+            params: settings.params,
+        };
+        self.launch(lab, work, spec);
+    }
+
+    /// Goes on with an interrupted run: same id, so that calls already answered are not paid again.
+    pub fn resume(self, lab: Lab, work: Work, record: &RunRecord) {
+        let spec = Plan {
+            id: record.id.clone(),
+            system: record.system,
+            epoch: record.epoch,
+            grader: grader(&lab.settings.get_untracked()),
+            agent: record.agent.clone(),
+            params: record.params.clone(),
+        };
+        self.launch(lab, work, spec);
+    }
+
+    /// Stops a run; its stages so far are kept.
+    pub fn cancel(self, id: &str) {
+        if let Some(abort) = self.aborts.with_value(|aborts| aborts.get(id).cloned()) {
+            abort.abort();
+        }
+    }
+
+    fn launch(self, lab: Lab, work: Work, plan: Plan) {
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
+        let (live, abort) = (LiveRun::new(&plan, &work), Abort::new());
+        self.aborts
+            .update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
+        self.live.update(|all| all.push(live.clone()));
+        let task = Task {
+            lab,
+            edge,
+            work,
+            plan,
+            live,
+            abort,
+        };
+        spawn_local(async move {
+            let record = task.run().await;
+            task.edge.runs.save(&record).await;
+            self.finish(lab, record);
+        });
+    }
+
+    fn finish(self, lab: Lab, record: RunRecord) {
+        self.aborts
+            .update_value(|aborts| drop(aborts.remove(&record.id)));
+        if let RunStatus::Failed { message } = &record.status {
+            lab.notices.bad(Problem::new(message, None::<&str>));
+        }
+        let id = record.id.clone();
+        self.records.update(|records| {
+            records.retain(|old| old.id != id);
+            records.push(Arc::new(record));
+        });
+        self.live.update(|all| all.retain(|run| run.id != id));
+    }
+
+    /// Repeats count from 1 for each system, model and set of parameters.
+    fn next_epoch(self, work: &Work, system: System, settings: &Settings) -> u32 {
+        let (agent, dataset) = (settings.agent_ref(), &work.open.dataset.manifest_sha256);
+        let same = |record: &&Arc<RunRecord>| {
+            record.instance == work.instance.id
+                && record.system == system
+                && record.agent == agent
+                && record.params == settings.params
+                && record.dataset.sha256 == *dataset
+                && record.status == RunStatus::Done
+        };
+        let last = self
+            .records
+            .with_untracked(|records| records.iter().filter(same).map(|record| record.epoch).max());
+        last.unwrap_or(0) + 1
+    }
+}
+
+/// The judge's model as the settings name it.
+fn grader(settings: &Settings) -> Option<GraderConfig> {
+    let endpoint = settings.judge_endpoint()?;
+    Some(GraderConfig {
+        model: endpoint.model.trim().to_owned(),
+        base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
+        temperature: None,
+        seed: Some(settings.params.seed),
+        max_output_tokens: settings.params.max_output_tokens,
+        judge_checkable: false,
+    })
+}
+
+/// Time and chance: unique among one visitor's runs, and sorts by time.
+fn new_id() -> String {
+    let chance = (js_sys::Math::random() * f64::from(u32::MAX)) as u32;
+    format!("{:011x}-{chance:08x}", now_ms() as u64)
+}

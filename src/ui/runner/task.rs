@@ -1,0 +1,243 @@
+//! One run, from the engine to the verdicts.
+
+use super::{LiveRun, Work};
+use crate::agent::trace::System;
+use crate::browser::abort::Abort;
+use crate::browser::clock::now_ms;
+use crate::browser::engine::{EngineProgress, ModelInfo, OnEngineProgress};
+use crate::browser::env::{BrowserEnv, EnvParts};
+use crate::browser::fetch::{OnProgress, Progress};
+use crate::browser::transport::Endpoint as Target;
+use crate::embed::Chunking;
+use crate::judge::GraderConfig;
+use crate::run::RunEvent;
+use crate::run::drive::{RunSpec, begin, run_instance};
+use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus};
+use crate::ui::state::{Edge, Lab};
+use crate::words::sentence;
+use crate::worker::protocol::SearchMethod;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use std::rc::Rc;
+
+/// What is decided before the engine is asked for anything.
+pub struct Plan {
+    pub id: String,
+    pub system: System,
+    pub epoch: u32,
+    pub agent: ModelRef,
+    pub grader: Option<GraderConfig>,
+    pub params: Params,
+}
+
+/// One run with everything it needs.
+pub struct Task {
+    pub lab: Lab,
+    pub edge: Edge,
+    pub work: Work,
+    pub plan: Plan,
+    pub live: LiveRun,
+    pub abort: Abort,
+}
+
+impl Task {
+    /// From the engine to the verdicts. Never fails: what went wrong is in the record's status.
+    pub async fn run(&self) -> RunRecord {
+        match self.prepare().await {
+            Ok((model, history)) => {
+                let spec = self.spec(&model);
+                let env = self.env(history, self.draft(&spec));
+                let Work {
+                    instance,
+                    hidden,
+                    domain,
+                    ..
+                } = &self.work;
+                run_instance(&env, &spec, instance, hidden, domain).await
+            }
+            Err(message) => self.unstarted(message),
+        }
+    }
+
+    /// Model loaded and history open; gives the history's name in the engine.
+    async fn prepare(&self) -> Result<(ModelInfo, String), String> {
+        let said = |error: &dyn std::error::Error, hint: Option<&str>| {
+            format!(
+                "{} {}",
+                sentence(&error.to_string()),
+                hint.unwrap_or_default()
+            )
+            .trim_end()
+            .to_owned()
+        };
+        let Work {
+            open,
+            shard_id,
+            shard,
+            ..
+        } = &self.work;
+        let engine = &self.edge.engine;
+        let (shown, chunking) = (self.engine_progress(), self.chunking());
+        let model = engine
+            .ensure_model(&shown, &self.abort)
+            .await
+            .map_err(|error| said(&error, error.hint()))?;
+        let loaded = self.byte_progress();
+        let vectors =
+            open.dataset
+                .vectors(shard_id, &model.onnx.sha256, chunking, &loaded, &self.abort);
+        let vectors = vectors.await.map_err(|error| said(&error, error.hint()))?;
+        let key = open.dataset.history_key(shard_id, chunking);
+        let opened =
+            engine.open_history(&key, &shard.history, vectors, chunking, &shown, &self.abort);
+        opened.await.map_err(|error| said(&error, error.hint()))?;
+        self.live.progress.set(None);
+        Ok((model, key))
+    }
+
+    fn chunking(&self) -> Chunking {
+        Chunking {
+            tokens: self.plan.params.chunk_tokens,
+            overlap: self.plan.params.chunk_overlap,
+        }
+    }
+
+    fn engine_progress(&self) -> OnEngineProgress {
+        let shown = self.live.progress.clone();
+        Rc::new(move |progress| shown.set(Some(progress)))
+    }
+
+    fn byte_progress(&self) -> OnProgress {
+        let shown = self.live.progress.clone();
+        let what = "loading the history's vectors";
+        Rc::new(move |Progress { done, total }| {
+            shown.set(Some(EngineProgress {
+                what: what.to_owned(),
+                done,
+                total,
+            }))
+        })
+    }
+
+    fn spec(&self, model: &ModelInfo) -> RunSpec {
+        let Plan {
+            id,
+            system,
+            epoch,
+            agent,
+            grader,
+            params,
+        } = &self.plan;
+        let dataset = &self.work.open.dataset;
+        RunSpec {
+            id: id.clone(),
+            system: *system,
+            epoch: *epoch,
+            params: params.clone(),
+            agent: agent.clone(),
+            grader: grader.clone(),
+            dataset: DatasetRef {
+                name: dataset.manifest.name.clone(),
+                sha256: dataset.manifest_sha256.clone(),
+            },
+            retriever: RetrieverRef {
+                model: model.name.clone(),
+                model_sha256: model.onnx.sha256.clone(),
+                method: "exact".to_owned(),
+            },
+            app_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// Events go to the signals; after each stage the record so far is saved, so that closing the
+    /// page loses no more than the stage at work.
+    fn env(&self, history: String, draft: RunRecord) -> BrowserEnv {
+        let (live, runs) = (self.live.clone(), self.edge.runs.clone());
+        let on_event = move |event: RunEvent| {
+            let saves = matches!(event, RunEvent::StageDone { .. });
+            live.hear(event);
+            if saves {
+                let (runs, stages) = (runs.clone(), live.stages.get_untracked());
+                let record = RunRecord {
+                    stages,
+                    ..draft.clone()
+                };
+                spawn_local(async move { runs.save(&record).await });
+            }
+        };
+        BrowserEnv::new(EnvParts {
+            run_id: self.plan.id.clone(),
+            engine: self.edge.engine.clone(),
+            history,
+            method: SearchMethod::Exact,
+            transport: self.edge.transport.clone(),
+            agent: self.target(Some(&self.plan.agent)),
+            grader: self.grader_target(),
+            store: self.edge.store.clone(),
+            abort: self.abort.clone(),
+            on_event: Rc::new(on_event),
+        })
+    }
+
+    fn target(&self, model: Option<&ModelRef>) -> Option<Target> {
+        match model? {
+            ModelRef::Embedded => None,
+            ModelRef::Endpoint { base_url, model } => {
+                let (base_url, model) = (base_url.clone(), model.clone());
+                Some(self.lab.keys.target(&crate::settings::Endpoint {
+                    preset: String::new(),
+                    base_url,
+                    model,
+                }))
+            }
+        }
+    }
+
+    fn grader_target(&self) -> Option<Target> {
+        let grader = self.plan.grader.as_ref()?;
+        let model = ModelRef::Endpoint {
+            base_url: grader.base_url.clone(),
+            model: grader.model.clone(),
+        };
+        self.target(Some(&model))
+    }
+
+    /// The record as it stands before the first stage.
+    fn draft(&self, spec: &RunSpec) -> RunRecord {
+        let Work {
+            instance,
+            hidden,
+            domain,
+            ..
+        } = &self.work;
+        begin(self.live.started_ms, spec, instance, hidden, domain)
+    }
+
+    /// The record of a run whose engine or data could not be had.
+    fn unstarted(&self, message: String) -> RunRecord {
+        let nothing = crate::bench::manifest::FileRef {
+            path: String::new(),
+            bytes: 0,
+            sha256: String::new(),
+            unpacked: None,
+            unpacked_sha256: None,
+        };
+        let model = ModelInfo {
+            name: "not loaded".to_owned(),
+            dim: 0,
+            max_tokens: 0,
+            onnx: nothing.clone(),
+            tokenizer: nothing,
+        };
+        let status = if self.abort.is_aborted() {
+            RunStatus::Cancelled
+        } else {
+            RunStatus::Failed { message }
+        };
+        RunRecord {
+            status,
+            ended_ms: Some(now_ms()),
+            ..self.draft(&self.spec(&model))
+        }
+    }
+}
