@@ -3,10 +3,11 @@
 use super::dataset::open::Dataset;
 use super::dataset::{build, describe, embed, source, synth, validate};
 use super::error::{Finding, LabError};
-use super::eval;
+use super::{decode, eval, read};
 use crate::agent::trace::System;
 use crate::bench::error::Warning;
 use clap::{Parser, Subcommand, ValueEnum};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,7 +18,7 @@ pub const SEED: u64 = 2025;
 #[command(
     name = "lab",
     version,
-    about = "Makes, checks and describes IBA Lab's datasets"
+    about = "Makes and checks IBA Lab's datasets; reads replies of models as the site does"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -41,6 +42,10 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// A provider's response on standard input to the neutral reply or the typed error, as JSON
+    Decode(decode::DecodeArgs),
+    /// A model's text on standard input to typed values, as JSON
+    Read(read::ReadArgs),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -107,6 +112,8 @@ pub fn main() -> ExitCode {
             system,
             json,
         } => run_eval(&folder, &model, system.into(), json),
+        Command::Decode(args) => standard_input().and_then(|bytes| decode::run(&args, bytes)),
+        Command::Read(args) => standard_input().and_then(|bytes| read::run(&args, &bytes)),
     };
     match done {
         Ok(text) => {
@@ -118,6 +125,14 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn standard_input() -> Result<Vec<u8>, LabError> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(LabError::io("read", Path::new("standard input")))?;
+    Ok(bytes)
 }
 
 fn run(command: DatasetCommand) -> Result<String, LabError> {

@@ -1,9 +1,13 @@
 //! Commands of the native tool `lab`. [`cli`] parses and prints; the work is in [`dataset`] and
 //! [`eval`].
+//! Commands of the native tool `lab`. [`cli`] parses and prints; the work is in [`dataset`],
+//! [`decode`] and [`read`].
 
 pub mod cli;
 pub mod dataset;
+pub mod decode;
 pub mod error;
 pub mod eval;
 pub mod native_env;
 pub mod recall;
+pub mod read;

@@ -558,6 +558,7 @@ fn refuses(text: &str) -> bool {
         "is not",
         "exceed",
         "range",
+        "maximum",
         "at most",
         "less than",
         "greater than",

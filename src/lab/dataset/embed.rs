@@ -25,9 +25,8 @@ pub fn embed(
     max_tokens: u32,
 ) -> Result<EmbeddingSet, LabError> {
     let name = model.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| {
-        LabError::Refused(format!("{} is no folder of a model", model.display()))
-    })?;
+    let name = name
+        .ok_or_else(|| LabError::Refused(format!("{} is no folder of a model", model.display())))?;
     let onnx = read(&model.join(ONNX))?;
     let tokenizer = read(&model.join(TOKENIZER))?;
     let embedder = Embedder::load(&onnx, &tokenizer, max_tokens).map_err(refused)?;
@@ -40,7 +39,10 @@ pub fn embed(
         chunk_overlap: chunking.overlap,
         files: embed_shards(&dataset, &embedder, chunking, name)?,
     };
-    dataset.manifest.embeddings.retain(|other| other.model != set.model);
+    dataset
+        .manifest
+        .embeddings
+        .retain(|other| other.model != set.model);
     dataset.manifest.embeddings.push(set.clone());
     write_file(&dataset.folder, MANIFEST, &pack::pretty(&dataset.manifest))?;
     Ok(set)

@@ -89,7 +89,10 @@ impl Body {
             return Some(listed);
         }
         let bare_lines = lines.iter().filter(|line| !is_preamble(line));
-        let bare_lines: Vec<String> = bare_lines.map(|line| unquoted(line)).collect();
+        let bare_lines = bare_lines
+            .map(|line| unquoted(line))
+            .filter(|line| !line.is_empty());
+        let bare_lines: Vec<String> = bare_lines.collect();
         (bare && !bare_lines.is_empty()).then_some(bare_lines)
     }
 }
