@@ -173,11 +173,32 @@ pub fn obliging(chat: &Chat) -> Option<Result<String, StepError>> {
     } else if text.contains("{\"plan\"") {
         json!({"plan": [{"aspect": "structure", "text": "Number the points"}]})
     } else if text.contains("{\"slots\"") {
-        json!({"slots": {"cuisine": "japanese", "portions": 2}, "description": "Orders dinner."})
+        json!({"slots": any_slots(text), "description": "Makes the call."})
     } else if text.contains("{\"verdicts\"") {
         return None;
     } else {
         return Some(Ok("1. The hall is shut.\n2. Keys are with Dai.".to_owned()));
     };
     Some(Ok(reply.to_string()))
+}
+
+/// A value for every slot a prompt lists, its first option where it has any.
+fn any_slots(prompt: &str) -> Value {
+    let mut slots = serde_json::Map::new();
+    for line in prompt.lines().filter_map(|line| line.strip_prefix("- ")) {
+        let Some((name, rest)) = line.split_once(" (") else {
+            continue;
+        };
+        let option = rest
+            .split_once("one of \"")
+            .and_then(|(_, all)| all.split('"').next());
+        let value = match (option, rest.split(',').next()) {
+            (Some(option), _) => json!(option),
+            (None, Some("integer" | "number")) => json!(1),
+            (None, Some("boolean")) => json!(true),
+            _ => json!("x"),
+        };
+        slots.insert(name.to_owned(), value);
+    }
+    Value::Object(slots)
 }
