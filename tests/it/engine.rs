@@ -52,7 +52,10 @@ struct Reference {
 struct ReferenceItem {
     text: String,
     ids: Vec<u32>,
-    vector: Vec<f32>,
+    /// Float32 arithmetic, as the file says and as the engine computes.
+    plain: Vec<f32>,
+    /// With onnxruntime's optimisations, which quantise activations as well.
+    optimised: Vec<f32>,
 }
 
 fn reference() -> Reference {
@@ -73,11 +76,16 @@ fn token_ids_equal_the_reference() {
 fn vectors_agree_with_onnxruntime() {
     for item in reference().items {
         let found = EMBEDDER.embed(&item.text).unwrap();
-        let agreement = cosine(&found.vector, &item.vector);
-        assert!(agreement >= 0.999, "{agreement} for {:?}", item.text);
+        let plain = cosine(&found.vector, &item.plain);
+        assert!(plain >= 0.999_99, "{plain} for {:?}", item.text);
+        // For the empty text onnxruntime differs from itself by this much: its two vectors have a
+        // cosine of 0.998998.
+        let least = if item.text.is_empty() { 0.9989 } else { 0.999 };
+        let optimised = cosine(&found.vector, &item.optimised);
+        assert!(optimised >= least, "{optimised} for {:?}", item.text);
         let length = dot_f32(&found.vector, &found.vector).sqrt();
         assert!(
-            (length - 1.0).abs() < 1e-3,
+            (length - 1.0).abs() < 1e-5,
             "length {length} for {:?}",
             item.text
         );

@@ -39,14 +39,14 @@ fn normalised(vector: Vec<f32>) -> Vec<f32> {
     vector.into_iter().map(|x| x / length).collect()
 }
 
-/// Twenty topics of thirty texts each, and a query near every topic.
+/// Twenty topics of twenty texts each, and a query near every topic.
 fn collection() -> (VectorFile, Vec<Vec<f32>>) {
     let mut numbers = Numbers(20_250_302);
     let mut file = VectorFile::new(DIM as u32);
     let mut queries = Vec::new();
     for topic in 0..20 {
         let centre = numbers.unit();
-        for _ in 0..30 {
+        for _ in 0..20 {
             file.push(
                 ChunkSpan {
                     session: topic,
@@ -119,7 +119,13 @@ fn scores_hardly_differ_from_those_of_unquantised_vectors() {
 fn the_graph_finds_nearly_all() {
     let (file, queries) = collection();
     let exact = exact(&file);
-    let graph = exact.to_hnsw(HnswParams::default());
+    // Fewer candidates than by default: the graph has to find its way, and the test is quick.
+    let params = HnswParams {
+        ef_construction: 40,
+        ef_search: 40,
+        ..HnswParams::default()
+    };
+    let graph = exact.to_hnsw(params);
     let mut found = 0;
     for query in &queries {
         let hits = graph.search(query, 10);
