@@ -39,12 +39,12 @@ fn normalised(vector: Vec<f32>) -> Vec<f32> {
     vector.into_iter().map(|x| x / length).collect()
 }
 
-/// Twenty topics of twenty texts each, and a query near every topic.
-fn collection() -> (VectorFile, Vec<Vec<f32>>) {
+/// Topics of twenty texts each, and a query near every topic.
+fn collection(topics: u32) -> (VectorFile, Vec<Vec<f32>>) {
     let mut numbers = Numbers(20_250_302);
     let mut file = VectorFile::new(DIM as u32);
     let mut queries = Vec::new();
-    for topic in 0..20 {
+    for topic in 0..topics {
         let centre = numbers.unit();
         for _ in 0..20 {
             file.push(
@@ -82,7 +82,7 @@ fn exact(file: &VectorFile) -> Exact {
 
 #[test]
 fn the_exact_index_loses_nothing() {
-    let (file, queries) = collection();
+    let (file, queries) = collection(20);
     let index = exact(&file);
     for (topic, query) in queries.iter().enumerate() {
         let (found, expected) = (index.search(query, 10), by_hand(&file, query, 10));
@@ -117,7 +117,7 @@ fn scores_hardly_differ_from_those_of_unquantised_vectors() {
 
 #[test]
 fn the_graph_finds_nearly_all() {
-    let (file, queries) = collection();
+    let (file, queries) = collection(8);
     let exact = exact(&file);
     // Fewer candidates than by default: the graph has to find its way, and the test is quick.
     let params = HnswParams {
