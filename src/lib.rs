@@ -46,7 +46,7 @@ pub mod worker;
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub mod lab;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 pub mod ui;

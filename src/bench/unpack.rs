@@ -25,7 +25,7 @@ enum Layer {
         passed: u64,
     },
     Gzip {
-        members: Members,
+        members: Box<Members>,
         inner: Box<Unpacker>,
     },
 }
@@ -111,7 +111,7 @@ impl Unpacker {
         }
         let inner = Unpacker::at_depth(&self.place, self.limit, self.depth + 1);
         self.layer = Layer::Gzip {
-            members: Members::new(self.limit),
+            members: Box::new(Members::new(self.limit)),
             inner: Box::new(inner),
         };
         Ok(())

@@ -31,4 +31,5 @@ pub mod store;
 pub mod transport;
 mod wire;
 pub mod worker_client;
+#[cfg(feature = "engine")]
 pub mod worker_host;

@@ -3,16 +3,21 @@
 //! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds, [`vectors`]
 //! is the file that keeps the result, [`bulk`] fills such files natively.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub mod bulk;
+#[cfg(feature = "engine")]
 pub mod chunk;
+#[cfg(feature = "engine")]
 pub mod model;
+#[cfg(feature = "engine")]
 pub mod tokens;
 pub mod vectors;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub use bulk::embed_sessions;
+#[cfg(feature = "engine")]
 pub use chunk::{chunk_sessions, passages};
+#[cfg(feature = "engine")]
 pub use model::{Embedder, Embedding};
 pub use vectors::VectorFile;
 

@@ -1,9 +1,11 @@
 //! Verdicts for hidden requirements: slots by reference, programmatic checks, an LLM judge.
 //! Sees the output and the hidden half, never how the output was made.
 
+#[cfg(feature = "engine")]
 pub mod checks;
 mod grade;
 mod model;
+#[cfg(feature = "engine")]
 mod pattern;
 
 pub use grade::{GraderConfig, PROGRAMMATIC, judge_instance};

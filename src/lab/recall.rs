@@ -19,7 +19,7 @@ pub struct Recall {
 pub fn add(recall: &mut Recall, record: &RunRecord, hidden: &HiddenInstance) {
     let evidence: BTreeSet<&str> = hidden.evidence.iter().map(|e| e.session.as_str()).collect();
     for (name, left) in record.stages.iter().filter_map(left) {
-        let sessions: BTreeSet<&str> = left.iter().map(|id| session(id)).collect();
+        let sessions: BTreeSet<&str> = left.iter().map(session).collect();
         let share = evidence.intersection(&sessions).count() as f64 / evidence.len().max(1) as f64;
         let (sum, n) = recall.stages.entry(name).or_default();
         *sum += share;

@@ -40,7 +40,7 @@ pub fn find(text: &str) -> Found {
     if let Ok(value) = serde_json::from_str::<Value>(text.trim()) {
         return strict(text.trim(), value);
     }
-    let split = think::split(text, |text| scan::whole_values(text));
+    let split = think::split(text, scan::whole_values);
     let only_reasoning = split.unclosed && split.answer.trim().is_empty();
     Found {
         candidates: scan::candidates(&split.answer),

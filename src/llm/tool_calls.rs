@@ -84,10 +84,6 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Adds a call that came in one piece.
     pub fn whole(&mut self, call: Fragment) -> usize {
         self.list.push(call);

@@ -22,6 +22,7 @@ impl Template {
     }
 
     /// Names that stand in double braces, in order.
+    #[cfg(test)]
     pub fn names(&self) -> Vec<&'static str> {
         let after_open = self.text.split("{{").skip(1);
         after_open

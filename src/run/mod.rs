@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod drive;
+#[cfg(feature = "engine")]
 pub mod fake;
 pub mod focus;
 pub mod journal;

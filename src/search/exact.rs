@@ -1,7 +1,9 @@
 //! Exact search: a scan over bytes that cannot lose a row, then float scores for what is left.
 
 use super::dot::{dot_f32, dot_i8};
-use super::{Hnsw, HnswParams, Index, best_first};
+#[cfg(feature = "engine")]
+use super::{Hnsw, HnswParams};
+use super::{Index, best_first};
 use crate::embed::vectors::quantise;
 
 /// int8 rows with one scale each.
@@ -44,6 +46,7 @@ impl Exact {
         self.scales.is_empty()
     }
 
+    #[cfg(feature = "engine")]
     /// The graph over the same rows.
     pub fn to_hnsw(&self, params: HnswParams) -> Hnsw {
         Hnsw::build(self.dim, &self.scales, &self.rows, params)

@@ -2,9 +2,11 @@
 
 pub mod dot;
 pub mod exact;
+#[cfg(feature = "engine")]
 pub mod hnsw;
 
 pub use exact::Exact;
+#[cfg(feature = "engine")]
 pub use hnsw::{Hnsw, HnswParams};
 
 /// Finds the rows most like a query.

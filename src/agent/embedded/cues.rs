@@ -10,6 +10,7 @@ pub enum Cue {
     Pattern,
 }
 
+#[cfg(test)]
 impl Cue {
     /// In the order of the salience table.
     pub const ALL: [Cue; 4] = [Cue::Revision, Cue::Complaint, Cue::Statement, Cue::Pattern];

@@ -4,7 +4,7 @@
 use super::text::number;
 use crate::bench::taxonomy::Slot;
 use crate::bench::visible::Task;
-use fancy_regex::{Captures, Regex};
+use regex_lite::{Captures, Regex};
 use serde_json::Value;
 use std::sync::LazyLock;
 
@@ -25,10 +25,10 @@ own_regex!(
     MONEY,
     r"(?i)(?:[$€£₦]\s?(\d[\d,]*)|(\d[\d,]*) ?(?:euros?|dollars?|rupees|pesos|pounds|zł|ringgit)\b)"
 );
-own_regex!(FROM, r"\b[Ff]rom ((?:\d+ )?\p{Lu}[^,.;]*?)(?= to |[,.;]|$)");
+own_regex!(FROM, r"\b[Ff]rom ((?:\d+ )?[A-Z\u{C0}-\u{DE}ĀĄĆČĐĒĘĞİĶŁŃŅŌŐŒŘŚŞŠŪŰŹŻŽ][^,.;]*?)(?: to |[,.;]|$)");
 own_regex!(
     TO,
-    r"\b(?:to|in|at|near) ((?:the )?(?:\d+ )?\p{Lu}[^,.;]*?)(?= for |[,.;]|$)"
+    r"\b(?:to|in|at|near) ((?:the )?(?:\d+ )?[A-Z\u{C0}-\u{DE}ĀĄĆČĐĒĘĞİĶŁŃŅŌŐŒŘŚŞŠŪŰŹŻŽ][^,.;]*?)(?: for |[,.;]|$)"
 );
 
 const MONTHS: [&str; 12] = [
@@ -70,7 +70,7 @@ fn named_option(options: &[Value], text: &str) -> Option<Value> {
 }
 
 fn money(text: &str) -> Option<u64> {
-    let found = MONEY.captures(text).ok().flatten()?;
+    let found = MONEY.captures(text)?;
     let digits = found
         .get(1)
         .or_else(|| found.get(2))?
@@ -141,16 +141,16 @@ fn string(slot: &Slot, task: &Task, text: &str) -> Option<String> {
 }
 
 fn first(pattern: &Regex, text: &str) -> Option<String> {
-    let found = pattern.captures(text).ok().flatten()?;
+    let found = pattern.captures(text)?;
     found.get(1).map(|place| place.as_str().trim().to_owned())
 }
 
 /// The first date, as `YYYY-MM-DD`; one without a year is none.
 fn date(text: &str) -> Option<String> {
-    if let Some(iso) = ISO_DATE.find(text).ok().flatten() {
+    if let Some(iso) = ISO_DATE.find(text) {
         return Some(iso.as_str().to_owned());
     }
-    let found = DATE.captures(text).ok().flatten()?;
+    let found = DATE.captures(text)?;
     let day: u32 = group(&found, 1)?.parse().ok()?;
     let month = MONTHS
         .iter()
@@ -164,7 +164,7 @@ fn group<'a>(found: &'a Captures<'_>, n: usize) -> Option<&'a str> {
 }
 
 fn time(text: &str) -> Option<String> {
-    let found = TIME.captures(text).ok().flatten()?;
+    let found = TIME.captures(text)?;
     Some(format!("{:0>2}:{}", group(&found, 1)?, group(&found, 2)?))
 }
 
