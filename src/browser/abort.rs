@@ -15,6 +15,15 @@ struct Inner {
     waiting: RefCell<Vec<oneshot::Sender<()>>>,
 }
 
+impl Inner {
+    /// Adds somebody who waits, and forgets those who gave up.
+    fn enlist(&self, sender: oneshot::Sender<()>) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.retain(|old| !old.is_canceled());
+        waiting.push(sender);
+    }
+}
+
 impl Default for Abort {
     fn default() -> Self {
         Self::new()
@@ -55,10 +64,7 @@ impl Abort {
             return;
         }
         let (sender, receiver) = oneshot::channel();
-        let mut waiting = self.0.waiting.borrow_mut();
-        waiting.retain(|old| !old.is_canceled());
-        waiting.push(sender);
-        drop(waiting);
+        self.0.enlist(sender);
         let _ = receiver.await; // an error means the switch itself is gone, so nobody can pull it
     }
 }

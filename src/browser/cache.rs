@@ -76,7 +76,7 @@ impl FileCache {
     ) -> Result<Uint8Array, CacheError> {
         loop {
             let job = Job {
-                kept: self.kept.clone(),
+                kept: self.kept,
                 wanted: wanted.clone(),
                 progress: progress.clone(),
                 abort: abort.clone(),

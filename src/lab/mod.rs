@@ -9,5 +9,5 @@ pub mod decode;
 pub mod error;
 pub mod eval;
 pub mod native_env;
-pub mod recall;
 pub mod read;
+pub mod recall;

@@ -25,7 +25,10 @@ own_regex!(
     MONEY,
     r"(?i)(?:[$€£₦]\s?(\d[\d,]*)|(\d[\d,]*) ?(?:euros?|dollars?|rupees|pesos|pounds|zł|ringgit)\b)"
 );
-own_regex!(FROM, r"\b[Ff]rom ((?:\d+ )?[A-Z\u{C0}-\u{DE}ĀĄĆČĐĒĘĞİĶŁŃŅŌŐŒŘŚŞŠŪŰŹŻŽ][^,.;]*?)(?: to |[,.;]|$)");
+own_regex!(
+    FROM,
+    r"\b[Ff]rom ((?:\d+ )?[A-Z\u{C0}-\u{DE}ĀĄĆČĐĒĘĞİĶŁŃŅŌŐŒŘŚŞŠŪŰŹŻŽ][^,.;]*?)(?: to |[,.;]|$)"
+);
 own_regex!(
     TO,
     r"\b(?:to|in|at|near) ((?:the )?(?:\d+ )?[A-Z\u{C0}-\u{DE}ĀĄĆČĐĒĘĞİĶŁŃŅŌŐŒŘŚŞŠŪŰŹŻŽ][^,.;]*?)(?: for |[,.;]|$)"

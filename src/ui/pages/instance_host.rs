@@ -217,7 +217,7 @@ fn run_view(lab: Lab, subject: Subject) -> RunView {
             record.status,
             RunStatus::Running | RunStatus::Cancelled | RunStatus::Failed { .. }
         );
-        stopped && record.retriever.model_sha256 != ""
+        stopped && !record.retriever.model_sha256.is_empty()
     };
     let started = move || {
         live.with(|live| live.as_ref().map(|live| live.started_ms))

@@ -157,7 +157,7 @@ fn journal_note(page: Page) -> Option<String> {
 /// Work of known or unknown size inside the current step.
 #[component]
 fn ProgressLine(page: Page) -> impl IntoView {
-    let line = move || {
+    move || {
         let progress = page.run.progress.get().filter(|_| page.running())?;
         let label = progress_label(&progress);
         let bar = match progress.total {
@@ -176,8 +176,7 @@ fn ProgressLine(page: Page) -> impl IntoView {
                 {bar} <span class="muted">{label}</span>
             </p>
         })
-    };
-    line
+    }
 }
 
 fn progress_label(progress: &Progress) -> String {
