@@ -93,7 +93,7 @@ pub enum LlmError {
         said: Said,
         wait_seconds: Option<f64>,
     },
-    #[error("the stream ended before the answer did")]
+    #[error("the connection ended before the answer did")]
     StreamCut { partial: String },
     #[error("the stream reported an error: {said}")]
     StreamError { said: Said, partial: String },

@@ -145,11 +145,12 @@ fn joined(items: &[Value], depth: u8) -> Option<Details> {
 }
 
 fn details_of_object(value: &Value, depth: u8) -> Option<Details> {
-    const MESSAGES: [&str; 13] = [
+    const MESSAGES: [&str; 14] = [
         "error",
         "errors",
         "message",
         "msg",
+        "Message",
         "detail",
         "details",
         "error_message",
@@ -265,7 +266,7 @@ fn classify(status: Option<u16>, details: Details, body: &str, wait: Option<f64>
     if !failed && is_no_credit(status, code, &text, wait) {
         return LlmError::NoCredit(said);
     }
-    if !failed && is_overflow(status, code, &text) {
+    if is_overflow(status, code, &text) {
         return LlmError::ContextOverflow(said);
     }
     if status == Some(429) || (!failed && says(RATE_WORDS)) {
@@ -378,7 +379,11 @@ fn is_no_credit(status: Option<u16>, code: &str, text: &str, wait: Option<f64>) 
         "balance not enough",
         "account is not in good standing",
         "account is in good standing",
-        "top up",
+        " top up",
+        "top-up",
+        "no credits",
+        "credits exhausted",
+        "exhausted your credit",
         "overdue-payment",
         "monthly spend",
         "spending limit",
@@ -395,7 +400,8 @@ fn is_no_credit(status: Option<u16>, code: &str, text: &str, wait: Option<f64>) 
 fn is_overflow(status: Option<u16>, code: &str, text: &str) -> bool {
     const WORDS: &[&str] = &[
         "context_length_exceeded",
-        "maximum context length",
+        "maximum context",
+        "too many tokens",
         "context length",
         "context window",
         "context size",
@@ -428,9 +434,22 @@ fn is_overflow(status: Option<u16>, code: &str, text: &str) -> bool {
         "longest allowed",
         "token limit",
     ];
-    if !matches!(status, None | Some(400 | 403 | 413 | 422 | 429)) {
-        return false;
-    }
+    // A limit for each minute speaks of tokens too; only a request that can never pass counts here.
+    let words = match status {
+        None | Some(400 | 413 | 422) => WORDS,
+        Some(429) => &[
+            "request too large for",
+            "request_too_large",
+            "reduce the length of",
+        ],
+        Some(500..) => &[
+            "context length",
+            "context size",
+            "context window",
+            "context_length",
+        ],
+        Some(_) => return false,
+    };
     let limit_of_output = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let about_output = limit_of_output.iter().any(|name| {
         [
@@ -441,7 +460,7 @@ fn is_overflow(status: Option<u16>, code: &str, text: &str) -> bool {
         .iter()
         .any(|start| text.contains(start.as_str()))
     });
-    let said = code == "1261" || WORDS.iter().any(|word| text.contains(word));
+    let said = code == "1261" || words.iter().any(|word| text.contains(word));
     said && (!about_output || text.contains("context_length_exceeded"))
 }
 
@@ -577,7 +596,7 @@ fn refuses(text: &str) -> bool {
 
 /// Where a word stands on its own.
 fn word_at(text: &str, word: &str) -> Option<usize> {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word).map(|(at, _)| at).find(|at| {
         let before = text[..*at].chars().next_back().is_some_and(part);
         let after = text[at + word.len()..].chars().next().is_some_and(part);

@@ -109,7 +109,8 @@ impl ShortIds {
     }
 }
 
-fn fits(id: &str) -> bool {
+/// Whether an id has the form of [`short_id`].
+pub(in crate::llm) fn fits(id: &str) -> bool {
     id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 

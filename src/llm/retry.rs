@@ -175,7 +175,7 @@ fn other_limit(quirks: &mut Quirks, said: &Said) -> String {
 
 /// `max_tokens` is not named by `max_tokens_x`, nor by a longer word.
 fn names(message: &str, word: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     message.match_indices(word).any(|(at, _)| {
         let before = message[..at].chars().next_back().is_some_and(part);
         let after = message[at + word.len()..].chars().next().is_some_and(part);

@@ -142,21 +142,23 @@ pub fn success_body(
     if stream_starts.iter().any(|start| body.starts_with(start)) {
         return Ok(None);
     }
-    let value: Value = serde_json::from_str(body).map_err(|error| LlmError::Unreadable {
-        why: why_unreadable(body, &error),
-    })?;
+    let value = serde_json::from_str(body).map_err(|error| broken_body(body, &error))?;
     match error_in(&value) {
         Some(error) => Err(failure::from_body(&error)),
         None => Ok(Some(value)),
     }
 }
 
-fn why_unreadable(body: &str, error: &serde_json::Error) -> String {
-    match body.trim().is_empty() {
+fn broken_body(body: &str, error: &serde_json::Error) -> LlmError {
+    let why = match body.trim().is_empty() {
         true => "the body is empty".to_owned(),
-        false if error.is_eof() => "the body ends in the middle".to_owned(),
+        false if error.is_eof() => {
+            let partial = String::new();
+            return LlmError::StreamCut { partial };
+        }
         false => format!("it is no JSON but {}", failure::details(body).message),
-    }
+    };
+    LlmError::Unreadable { why }
 }
 
 /// JSON of a success without the fields of an answer.

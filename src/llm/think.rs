@@ -11,12 +11,15 @@ pub struct Split {
 }
 
 /// Tags of a block, as (opening, closing), in lower case.
-const TAGS: [(&str, &str); 8] = [
+const TAGS: [(&str, &str); 11] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
     ("<thoughts>", "</thoughts>"),
     ("<reasoning>", "</reasoning>"),
+    ("<analysis>", "</analysis>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratchpad>", "</scratchpad>"),
     ("<seed:think>", "</seed:think>"),
     ("[think]", "[/think]"),
     ("◁think▷", "◁/think▷"),
@@ -30,6 +33,10 @@ const FINAL_CHANNEL: &str = "<|channel|>final<|message|>";
 /// example values of JSON.
 pub fn split(text: &str, protected: impl Fn(&str) -> Vec<(usize, usize)>) -> Split {
     let mut out = Split::default();
+    if !text.contains(['<', '◁']) && !text.contains("HINK]") && !text.contains("hink]") {
+        out.answer = text.to_owned();
+        return out;
+    }
     let mut rest = text;
     if let Some(at) = text.rfind(FINAL_CHANNEL) {
         out.add_reasoning(&text[..at]);
@@ -97,6 +104,10 @@ fn strip_leading<'a>(text: &'a str, out: &mut Split) -> &'a str {
         };
         out.add_reasoning(&inner[..end]);
         rest = inner[end + close.len()..].trim_start();
+        // Of a block within the block.
+        while let Some(after) = rest.strip_prefix(close) {
+            rest = after.trim_start();
+        }
     }
 }
 
@@ -186,6 +197,7 @@ mod tests {
         check("<think>a</think><think>b</think>c", "c", "a\n\nb", false);
         check("[THINK]a[/THINK]b", "b", "a", false);
         check("a</think>b", "b", "a", false);
+        check("<think>a<think>b</think></think>c", "c", "a<think>b", false);
         check("<think>a", "", "a", true);
     }
 

@@ -95,11 +95,15 @@ fn in_value(value: &Value) -> Option<f64> {
     ];
     match value {
         Value::Object(fields) => {
+            let millis = ["retry_after_ms", "retryAfterMs"]
+                .iter()
+                .find_map(|name| sensible(fields.get(*name)?.as_f64()? / 1000.0));
             let named = NAMES.iter().find_map(|name| match fields.get(*name)? {
                 Value::String(text) => duration(text),
                 Value::Number(number) => sensible(number.as_f64()?),
                 _ => None,
             });
+            let named = millis.or(named);
             named.or_else(|| fields.values().find_map(in_value))
         }
         Value::Array(items) => items.iter().find_map(in_value),

@@ -166,7 +166,11 @@ fn result_part(message: &Message) -> Value {
         return Value::Null;
     };
     let said = if *is_error { "error" } else { "result" };
-    json!({"functionResponse": {"id": call_id, "name": name, "response": {said: text}}})
+    with_id(
+        json!({"name": name, "response": {said: text}}),
+        "functionResponse",
+        call_id,
+    )
 }
 
 fn model_parts(message: &Message) -> Vec<Value> {
@@ -191,8 +195,8 @@ fn model_parts(message: &Message) -> Vec<Value> {
 }
 
 fn call_part(call: &ToolCall) -> Value {
-    let inner = json!({"id": call.id, "name": call.name, "args": call.arguments});
-    let mut part = json!({"functionCall": inner});
+    let inner = json!({"name": call.name, "args": call.arguments});
+    let mut part = with_id(inner, "functionCall", &call.id);
     // The signature may have come through the OpenAI-compatible interface.
     let nested = || {
         call.extra
@@ -204,4 +208,12 @@ fn call_part(call: &ToolCall) -> Value {
         part[SIGNATURE] = signature.clone();
     }
     part
+}
+
+/// Ids go back only where Gemini gave them; ours would match nothing there.
+fn with_id(mut inner: Value, name: &str, id: &str) -> Value {
+    if !history::fits(id) {
+        inner["id"] = json!(id);
+    }
+    json!({ name: inner })
 }

@@ -71,6 +71,10 @@ fn form_is_forgiven() {
         json!({"a": 1, "b_2": [0.5, 1, 5]}),
     );
     check("{1: 8, 2: 3}", json!({"1": 8, "2": 3}));
+    check(
+        "{'a': \"\"\"x \"y\" z\"\"\", 'b': 1}",
+        json!({"a": "x \"y\" z", "b": 1}),
+    );
     check("{\"a\": \"line1\nline2\"}", json!({"a": "line1\nline2"}));
     check(
         "{\"a\": 1 /* x */, # y\n \"b\": 2}",
@@ -95,6 +99,20 @@ fn full_width_marks_are_structure_only_outside_strings() {
     check(r#"{"a"："x，y"，"b"：1}"#, json!({"a": "x，y", "b": 1}));
     check("【“a”，“b”】", json!(["a", "b"]));
     check("{‘a’: ‘b’}", json!({"a": "b"}));
+    check(r#"{“a": “b"，"c”："d”}"#, json!({"a": "b", "c": "d"}));
+    check(
+        r#"{"a":"他说“好”，然后走",}"#,
+        json!({"a": "他说“好”，然后走"}),
+    );
+    check(
+        "｛“a”：“他说：“好”，然后走”｝",
+        json!({"a": "他说：“好”，然后走"}),
+    );
+    check(
+        r#"｛“a”：“他说"好"，然后走”｝"#,
+        json!({"a": "他说\"好\"，然后走"}),
+    );
+    check(r#"["a"、"b",]"#, json!(["a", "b"]));
 }
 
 #[test]
@@ -122,6 +140,8 @@ fn what_can_be_read_in_two_ways_is_not_read() {
         r#"{this}"#,
         r#"[the list]"#,
         r#"{"a": not met}"#,
+        r#"{"price": 1,000}"#,
+        "[1,000, 5]",
     ] {
         check_none(text);
     }

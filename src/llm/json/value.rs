@@ -16,6 +16,9 @@ pub struct Parsed {
 /// Nesting beyond this is refused, as `serde_json` does.
 const DEEPEST: usize = 120;
 
+/// What stands between two items.
+const SEPARATORS: [char; 3] = [',', '，', '、'];
+
 /// Why a value ended early.
 enum Stop {
     /// The text ended; what was complete before is kept by the containers.
@@ -145,7 +148,7 @@ impl<'a, 'b> Parser<'a, 'b> {
             }
             if self.ellipsis() {
                 self.skip_to_separator()?;
-                separated = self.eat(&[',', '，']);
+                separated = self.eat(&SEPARATORS);
                 continue;
             }
             if !separated && !new_line {
@@ -165,7 +168,7 @@ impl<'a, 'b> Parser<'a, 'b> {
                 return Ok(());
             }
             self.skip_to_separator()?;
-            separated = self.eat(&[',', '，']);
+            separated = self.eat(&SEPARATORS);
         }
     }
 
@@ -193,14 +196,14 @@ impl<'a, 'b> Parser<'a, 'b> {
             if self.depth > 1 && self.peek().is_some_and(|c| matches!(c, '}' | '｝')) {
                 return Ok(());
             }
-            if self.eat(&[',', '，']) {
+            if self.eat(&SEPARATORS) {
                 // A hole keeps its place, so that nothing after it moves.
                 items.push(Value::Null);
                 continue;
             }
             if self.ellipsis() {
                 self.skip_to_separator()?;
-                separated = self.eat(&[',', '，']);
+                separated = self.eat(&SEPARATORS);
                 continue;
             }
             if !separated && !new_line {
@@ -211,7 +214,7 @@ impl<'a, 'b> Parser<'a, 'b> {
                 return Ok(());
             }
             self.skip_to_separator()?;
-            separated = self.eat(&[',', '，']);
+            separated = self.eat(&SEPARATORS);
         }
     }
 
@@ -219,7 +222,7 @@ impl<'a, 'b> Parser<'a, 'b> {
     fn skip_to_separator(&mut self) -> Step<()> {
         let before = self.at;
         self.skip_blank()?;
-        if !self.peek().is_some_and(|c| matches!(c, ',' | '，')) {
+        if !self.peek().is_some_and(|c| SEPARATORS.contains(&c)) {
             self.at = before;
         }
         Ok(())
@@ -269,7 +272,7 @@ impl<'a, 'b> Parser<'a, 'b> {
     /// A number, a literal of JSON or Python, or, as the value of a field, one bare word.
     fn word(&mut self, place: Place) -> Step<Value> {
         let rest = self.rest();
-        let ends = |c: char| is_blank(c) || ",:{}[]\"'“”，：｛｝［］】".contains(c);
+        let ends = |c: char| is_blank(c) || ",:{}[]\"'“”，、：｛｝［］】".contains(c);
         let end = rest.find(ends).ok_or(Stop::End)?;
         let word = &rest[..end];
         // A fence or a comment directly behind the word.
@@ -310,6 +313,15 @@ impl Quote {
         }
     }
 
+    /// Marks of the other kind that some models close with; `“` only opens what they would close.
+    fn may_end_with(self, c: char) -> bool {
+        match self {
+            Quote::Double => matches!(c, '“' | '”'),
+            Quote::Single => false,
+            Quote::Curly => c == '"',
+        }
+    }
+
     /// Whether `c` is a mark of this kind, opening or closing.
     fn has(self, c: char) -> bool {
         match self {
@@ -324,9 +336,15 @@ impl Parser<'_, '_> {
     /// A string. A mark closes it when structure follows; others are quotations inside, which have
     /// to be in pairs, or it cannot be told where the string ends.
     fn string(&mut self, quote: Quote, place: Place) -> Step<String> {
+        if let Some(triple) = ["\"\"\"", "'''"]
+            .into_iter()
+            .find(|t| self.rest().starts_with(t))
+        {
+            return self.triple(triple);
+        }
         self.bump()?;
         let mut out = String::new();
-        let mut inner_open = false;
+        let mut inner = Inner::default();
         let mut before = None;
         loop {
             let c = self.bump()?;
@@ -335,20 +353,23 @@ impl Parser<'_, '_> {
                 before = Some('\\');
                 continue;
             }
-            if quote.has(c) {
-                if self.structure_follows(place)? {
-                    return if inner_open {
-                        Err(Stop::Unreadable)
-                    } else {
-                        Ok(out)
-                    };
+            if quote.has(c) || quote.may_end_with(c) {
+                let structure = self.structure_follows(place)?;
+                if inner.mark(quote, c, structure, before, self.peek())? {
+                    return Ok(out);
                 }
-                let after = self.peek();
-                inner_open = inner_mark(quote, c, inner_open, before, after)?;
             }
             out.push(c);
             before = Some(c);
         }
+    }
+
+    /// Python's long strings.
+    fn triple(&mut self, marks: &str) -> Step<String> {
+        let rest = &self.rest()[marks.len()..];
+        let end = rest.find(marks).ok_or(Stop::End)?;
+        self.at += 2 * marks.len() + end;
+        Ok(rest[..end].to_owned())
     }
 
     /// Whether what follows the mark just read shows that the string is over.
@@ -370,7 +391,7 @@ impl Parser<'_, '_> {
             Place::Field | Place::Item => {
                 let closes = matches!(c, '}' | '｝' | ']' | '］' | '】');
                 let next_value = new_line && Quote::opened_by(c).is_some();
-                matches!(c, ',' | '，') || closes || comment || next_value
+                SEPARATORS.contains(&c) || closes || comment || next_value
             }
         })
     }
@@ -420,9 +441,46 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether a quotation is open after a mark inside a string. Unescaped marks are told apart by what
-/// touches them; one that fits no quotation makes the string's end uncertain.
-fn inner_mark(
+/// Quotations inside a string. Unescaped marks are told apart by what touches them; one that fits
+/// no quotation makes the string's end uncertain.
+#[derive(Default)]
+struct Inner {
+    /// One in marks of the string's own kind is open.
+    own: bool,
+    /// One in marks of the other kind is open.
+    other: bool,
+}
+
+impl Inner {
+    /// Takes a mark; true when it ends the string. `structure` says that structure follows it.
+    fn mark(
+        &mut self,
+        quote: Quote,
+        mark: char,
+        structure: bool,
+        before: Option<char>,
+        after: Option<char>,
+    ) -> Step<bool> {
+        if !quote.has(mark) {
+            // Opened with one kind and closed with the other, where nothing of that kind is open.
+            let ends = structure && !self.own && !self.other;
+            self.other = matches!(mark, '“' | '‘') || (mark == '"' && !self.other);
+            return Ok(ends);
+        }
+        // A mark with a direction says itself that it closes what is inside.
+        let closes_inner = quote == Quote::Curly && self.own && matches!(mark, '”' | '’' | '」');
+        match structure {
+            true if !self.own => return Ok(true),
+            true if !closes_inner => return Err(Stop::Unreadable),
+            _ => {}
+        }
+        self.own = inner_is_open(quote, mark, self.own, before, after)?;
+        Ok(false)
+    }
+}
+
+/// Whether a quotation is open after a mark of the string's own kind inside it.
+fn inner_is_open(
     quote: Quote,
     mark: char,
     open: bool,
@@ -460,6 +518,11 @@ fn read_word(word: &str, place: Place) -> Option<Value> {
         return Some(Value::Number(number));
     }
     let first = word.chars().next()?;
+    // "1,000": the rest of a number with separators, which would shift what follows.
+    let padded = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_digit());
+    if place == Place::Item && padded {
+        return None;
+    }
     let like_a_number = first.is_numeric() || "+-.".contains(first);
     let identifier = word
         .chars()

@@ -130,7 +130,11 @@ fn in_text(text: &str) -> Option<f64> {
         without_label(text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'".contains(c)));
     let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'".contains(c));
     let text = text.trim_end_matches(['.', '。']);
-    let (own, scale) = match text.split_once('/').or_else(|| text.split_once(" out of ")) {
+    let (own, scale) = match text
+        .split_once('/')
+        .or_else(|| text.split_once(" out of "))
+        .or_else(|| text.split_once(" of "))
+    {
         Some((own, scale)) => (own, Some(scale)),
         None => (text, None),
     };

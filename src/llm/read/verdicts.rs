@@ -222,9 +222,9 @@ fn denies(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }
 
-/// What follows `Verdict:` and the like.
+/// What follows `Verdict:` and the like, or `Met:` when a verdict follows.
 fn after_label(line: &str) -> Option<&str> {
-    const LABELS: [&str; 18] = [
+    const LABELS: [&str; 20] = [
         "final verdict",
         "final answer",
         "final score",
@@ -238,19 +238,48 @@ fn after_label(line: &str) -> Option<&str> {
         "decision",
         "rating",
         "conclusion",
+        "overall",
         "判定",
         "结论",
         "结果",
         "答案",
         "判断",
+        "评分",
+    ];
+    const QUESTIONS: [&str; 12] = [
+        "met",
+        "is met",
+        "requirement met",
+        "passed",
+        "pass",
+        "satisfied",
+        "fulfilled",
+        "correct",
+        "yes/no",
+        "是否满足",
+        "是否符合",
+        "满足",
     ];
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_#>-`".contains(c));
     let lower = line.to_ascii_lowercase();
-    let label = LABELS.iter().find(|label| lower.starts_with(**label))?;
-    let rest = line[label.len()..].trim_start_matches(['*', '_', ' ', '`']);
-    rest.strip_prefix([':', '：', '='])
-        .or_else(|| rest.strip_prefix("is "))
-        .map(str::trim)
+    let skipped = ["the ", "my "]
+        .iter()
+        .find(|word| lower.starts_with(**word));
+    let start = skipped.map_or(0, |word| word.len());
+    let after = |label: &str| {
+        let rest = lower[start..]
+            .starts_with(label)
+            .then(|| &line[start + label.len()..])?;
+        let rest = rest.trim_start_matches(['*', '_', ' ', '`']);
+        let joints = [":", "：", "=", "is ", "是", "为"];
+        let said = joints.iter().find_map(|joint| rest.strip_prefix(joint))?;
+        Some(said.trim_start_matches([':', '：', ' ']).trim())
+    };
+    let said = LABELS.iter().find_map(|label| after(label));
+    said.or_else(|| {
+        let said = QUESTIONS.iter().find_map(|label| after(label))?;
+        word(said).or_else(|| word(head(said))).map(|_| said)
+    })
 }
 
 /// Up to the first mark that ends a clause. A point after a number may be a list's, or a decimal's.
@@ -276,7 +305,7 @@ fn head(text: &str) -> &str {
 
 /// A text that is a verdict and nothing else.
 fn word(text: &str) -> Option<bool> {
-    const YES: [&str; 28] = [
+    const YES: [&str; 33] = [
         "1",
         "1.0",
         "1/1",
@@ -305,8 +334,13 @@ fn word(text: &str) -> Option<bool> {
         "通过",
         "成立",
         "真",
+        "完全正确",
+        "完全符合",
+        "✓",
+        "✔",
+        "✅",
     ];
-    const NO: [&str; 44] = [
+    const NO: [&str; 48] = [
         "0",
         "0.0",
         "0/1",
@@ -317,7 +351,6 @@ fn word(text: &str) -> Option<bool> {
         "is not met",
         "isn't met",
         "unmet",
-        "not_met",
         "incorrect",
         "is incorrect",
         "not correct",
@@ -351,10 +384,19 @@ fn word(text: &str) -> Option<bool> {
         "不成立",
         "假",
         "没有",
+        "✗",
+        "✘",
+        "❌",
+        "×",
+        "不达标",
     ];
-    let text = narrow(text).to_lowercase().replace('’', "'");
+    let text = narrow(text)
+        .to_lowercase()
+        .replace('’', "'")
+        .replace('\u{fe0f}', "");
     let around = |c: char| c.is_whitespace() || "*_`\"'“”#[]().,!。！，:：".contains(c);
-    let text = text.trim_matches(around);
+    let text = text.trim_matches(around).replace(['_', '-'], " ");
+    let text = text.as_str();
     match (YES.contains(&text), NO.contains(&text)) {
         (true, _) => Some(true),
         (_, true) => Some(false),

@@ -373,7 +373,7 @@ pub fn x22(input: &Value) {
         (
             200,
             "{\"choices\":[{\"message\":{\"content\":\"ha",
-            "unreadable",
+            "stream_cut",
         ),
         (200, "{}", "unreadable"),
     ];
