@@ -9,7 +9,7 @@ use super::wire::Wire;
 use crate::llm::provider::Provider;
 use crate::llm::quirks::{JsonSupport, Quirks};
 use crate::llm::retry::{self, Decision, Policy};
-use crate::llm::{ApiKey, Chat, LlmError, Reply, reach};
+use crate::llm::{ApiKey, Chat, LlmError, Reply, reach, truncation};
 use futures::future::{Either, select};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -162,7 +162,10 @@ impl Transport {
             let stream = !quirks.omit.contains("stream");
             let request = provider.encode(&chat, key.as_ref(), base_url, &quirks, stream)?;
             let error = match wire.call(&request, stream, heard).await {
-                Ok(reply) => {
+                Ok(mut reply) => {
+                    reply
+                        .warnings
+                        .extend(truncation::check(&chat, &reply, base_url));
                     return Ok(Delivered {
                         reply,
                         chat: as_sent(chat, &quirks),
