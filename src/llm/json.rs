@@ -8,6 +8,7 @@
 //! dropped and flagged, an ambiguous one makes the candidate unreadable.
 
 mod scan;
+mod strings;
 mod value;
 
 use super::think;

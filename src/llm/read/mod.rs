@@ -7,14 +7,19 @@ mod body;
 mod entries;
 mod fields;
 mod ids;
-mod lists;
+mod plans;
+mod preferences;
+mod queries;
 mod scores;
 mod slots;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+mod words;
 
-pub use lists::{compact, facet_queries, plan, preferences, queries};
+pub use plans::plan;
+pub use preferences::{compact, preferences};
+pub use queries::{facet_queries, queries};
 pub use scores::{salience, score};
 pub use slots::slots;
 pub use verdicts::{verdict, verdicts};
