@@ -2,10 +2,11 @@
 //! altered; then a scan that knows strings, takes every balanced value in order, and forgives form
 //! (fences, full-width marks, single quotes, Python words, comments, trailing commas).
 //!
-//! Own code, because the repairing crates (`llm_json`, `json-repair`, `jsonrepair`) complete a cut
-//! list without saying so, which turns "missing" into a shorter valid answer, and because `json5`
-//! knows neither raw line breaks nor full-width marks. Here nothing is invented: a cut value is
-//! dropped and flagged, an ambiguous one makes the candidate unreadable.
+//! Own code, because the crates that were tried invent and shift: `jsonrepair` 0.1 and `llm_json` 1.0
+//! complete `[8,3,7` and `{"a":"half of` without saying so, make `[8,7]` of `[8,,7]` and new fields
+//! of an unescaped quotation mark, and know no full-width structure; `json5` 1.3 refuses raw line
+//! breaks, full-width marks and everything cut. Here nothing is invented: a cut value is dropped
+//! and flagged, a hole keeps its place, and what could be read in two ways is not read.
 
 mod scan;
 mod strings;
