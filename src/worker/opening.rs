@@ -7,6 +7,7 @@ use super::task::Outcome;
 use crate::bench::visible::Session;
 use crate::embed::chunk::chunk_session;
 use crate::embed::{ChunkSpan, Chunking, Passage, VectorFile, passages};
+use std::mem::take;
 
 /// How far the opening of one history has come.
 pub(super) struct Opening {
@@ -25,12 +26,14 @@ enum Stage {
         next: usize,
         spans: Vec<ChunkSpan>,
     },
-    /// `file` holds the vectors of the first passages.
-    Embedding {
-        spans: Vec<ChunkSpan>,
-        passages: Vec<Passage>,
-        file: VectorFile,
-    },
+    Embedding(Embedding),
+}
+
+/// `file` holds the vectors of the first passages.
+struct Embedding {
+    spans: Vec<ChunkSpan>,
+    passages: Vec<Passage>,
+    file: VectorFile,
 }
 
 impl Opening {
@@ -69,62 +72,74 @@ impl Opening {
             Stage::Shipped { file } => {
                 let file = VectorFile::decode(file).map_err(sentence)?;
                 let texts = passages(&self.sessions, &file.spans).map_err(sentence)?;
-                let chunks = texts.len() as u32;
-                library.open(std::mem::take(&mut self.key), OpenHistory::new(texts, file))?;
-                Ok(Outcome::Done(Answer::HistoryOpen {
-                    chunks,
-                    embedded: 0,
-                    millis: millis(),
-                }))
+                let chunks = publish(library, &mut self.key, texts, file)?;
+                Ok(Outcome::Done(opened(chunks, 0, millis())))
             }
-            Stage::Chunking { next, spans } => {
+            Stage::Chunking { next, spans } if *next < self.sessions.len() => {
                 let tokenizer = library.embedder()?.tokenizer();
-                if let Some(session) = self.sessions.get(*next) {
-                    let found = chunk_session(tokenizer, *next, session, self.chunking);
-                    spans.extend(found.map_err(sentence)?);
-                    *next += 1;
-                    return Ok(Outcome::More(progress(
-                        "sessions cut",
-                        *next,
-                        self.sessions.len(),
-                    )));
-                }
-                let spans = std::mem::take(spans);
+                let session = &self.sessions[*next];
+                let found = chunk_session(tokenizer, *next, session, self.chunking);
+                spans.extend(found.map_err(sentence)?);
+                *next += 1;
+                let (done, total) = (*next, self.sessions.len());
+                Ok(Outcome::More(progress("sessions cut", done, total)))
+            }
+            Stage::Chunking { spans, .. } => {
+                let spans = take(spans);
                 let passages = passages(&self.sessions, &spans).map_err(sentence)?;
                 let file = VectorFile::new(library.embedder()?.dim());
-                self.stage = Stage::Embedding {
+                self.stage = Stage::Embedding(Embedding {
                     spans,
                     passages,
                     file,
-                };
+                });
                 Ok(Outcome::More(None))
             }
-            Stage::Embedding {
-                spans,
-                passages,
-                file,
-            } => {
-                let at = file.spans.len();
-                if let Some(passage) = passages.get(at) {
-                    let embedding = library.embedder()?.embed(&passage.text).map_err(sentence)?;
-                    file.push(spans[at].clone(), &embedding.vector);
-                    return Ok(Outcome::More(progress(
-                        "passages embedded",
-                        at + 1,
-                        passages.len(),
-                    )));
+            Stage::Embedding(work) => match work.advance(library)? {
+                Some(event) => Ok(Outcome::More(Some(event))),
+                None => {
+                    let (texts, file) = (take(&mut work.passages), take(&mut work.file));
+                    let bytes = file.encode();
+                    let chunks = publish(library, &mut self.key, texts, file)?;
+                    let answer = opened(chunks, chunks, millis());
+                    Ok(Outcome::DoneWith(answer, bytes))
                 }
-                let (texts, file) = (std::mem::take(passages), std::mem::take(file));
-                let (bytes, chunks) = (file.encode(), texts.len() as u32);
-                library.open(std::mem::take(&mut self.key), OpenHistory::new(texts, file))?;
-                let answer = Answer::HistoryOpen {
-                    chunks,
-                    embedded: chunks,
-                    millis: millis(),
-                };
-                Ok(Outcome::DoneWith(answer, bytes))
-            }
+            },
         }
+    }
+}
+
+impl Embedding {
+    /// Embeds the next passage; `None` when there is none left.
+    fn advance(&mut self, library: &Library) -> Result<Option<Event>, String> {
+        let at = self.file.spans.len();
+        let Some(passage) = self.passages.get(at) else {
+            return Ok(None);
+        };
+        let embedding = library.embedder()?.embed(&passage.text);
+        let vector = embedding.map_err(sentence)?.vector;
+        self.file.push(self.spans[at].clone(), &vector);
+        Ok(progress("passages embedded", at + 1, self.passages.len()))
+    }
+}
+
+/// Puts the history where searches find it and says how many chunks it has.
+fn publish(
+    library: &mut Library,
+    key: &mut String,
+    passages: Vec<Passage>,
+    file: VectorFile,
+) -> Result<u32, String> {
+    let chunks = passages.len() as u32;
+    library.open(take(key), OpenHistory::new(passages, file))?;
+    Ok(chunks)
+}
+
+fn opened(chunks: u32, embedded: u32, millis: f64) -> Answer {
+    Answer::HistoryOpen {
+        chunks,
+        embedded,
+        millis,
     }
 }
 

@@ -91,7 +91,7 @@ impl Task {
                 chunking,
                 shipped_vectors,
             } => {
-                let shipped = buffers.pop();
+                let shipped = buffers.pop().filter(|_| shipped_vectors);
                 if shipped_vectors && shipped.is_none() {
                     return Err(format!(
                         "history '{key}' was announced with vectors, but no vector file came"
@@ -132,16 +132,7 @@ impl Task {
                 onnx,
                 tokenizer,
                 max_tokens,
-            } => {
-                let (dim, sha256) = library
-                    .load(onnx, tokenizer, *max_tokens)
-                    .map_err(sentence)?;
-                Ok(Outcome::Done(Answer::ModelLoaded {
-                    dim,
-                    sha256,
-                    millis: millis(),
-                }))
-            }
+            } => load(library, (onnx, tokenizer), *max_tokens, millis),
             Task::Open(opening) => opening.advance(library, millis),
             Task::Close { key } => {
                 library.close(key);
@@ -152,37 +143,9 @@ impl Task {
                 queries,
                 top_k,
                 method,
-            } => {
-                // An unknown key is worth telling before any text is embedded.
-                library.history(key)?;
-                if let Some(event) = queries.advance(library)? {
-                    return Ok(Outcome::More(Some(event)));
-                }
-                let history = library.history(key)?;
-                let find = |query: &Vec<f32>| history.search(query, *top_k as usize, *method);
-                let hits = queries.vectors.iter().map(find).collect();
-                Ok(Outcome::Done(Answer::Hits {
-                    hits,
-                    millis: millis(),
-                }))
-            }
-            Task::Embed { texts } => Ok(match texts.advance(library)? {
-                Some(event) => Outcome::More(Some(event)),
-                None => {
-                    let vectors = std::mem::take(&mut texts.vectors);
-                    Outcome::Done(Answer::Vectors {
-                        vectors,
-                        millis: millis(),
-                    })
-                }
-            }),
-            Task::Check { output, checks } => {
-                let outcomes = checks
-                    .iter()
-                    .map(|check| checks::run(output, check))
-                    .collect();
-                Ok(Outcome::Done(Answer::Checked { outcomes }))
-            }
+            } => search(library, key, queries, (*top_k, *method), millis),
+            Task::Embed { texts } => embed(library, texts, millis),
+            Task::Check { output, checks } => Ok(check(output, checks)),
         }
     }
 
@@ -208,4 +171,60 @@ impl Task {
             Task::Load { .. } | Task::Embed { .. } | Task::Check { .. } => None,
         }
     }
+}
+
+fn load(
+    library: &mut Library,
+    (onnx, tokenizer): (&[u8], &[u8]),
+    max_tokens: u32,
+    millis: impl Fn() -> f64,
+) -> Result<Outcome, String> {
+    let loaded = library.load(onnx, tokenizer, max_tokens);
+    let (dim, sha256) = loaded.map_err(sentence)?;
+    Ok(Outcome::Done(Answer::ModelLoaded {
+        dim,
+        sha256,
+        millis: millis(),
+    }))
+}
+
+/// Embeds the next query, or searches when all are embedded.
+fn search(
+    library: &mut Library,
+    key: &str,
+    queries: &mut Texts,
+    (top_k, method): (u32, SearchMethod),
+    millis: impl Fn() -> f64,
+) -> Result<Outcome, String> {
+    // An unknown key is worth telling before any text is embedded.
+    library.history(key)?;
+    if let Some(event) = queries.advance(library)? {
+        return Ok(Outcome::More(Some(event)));
+    }
+    let history = library.history(key)?;
+    let find = |query: &Vec<f32>| history.search(query, top_k as usize, method);
+    let hits = queries.vectors.iter().map(find).collect();
+    let millis = millis();
+    Ok(Outcome::Done(Answer::Hits { hits, millis }))
+}
+
+/// Embeds the next text, or hands all vectors over.
+fn embed(
+    library: &mut Library,
+    texts: &mut Texts,
+    millis: impl Fn() -> f64,
+) -> Result<Outcome, String> {
+    if let Some(event) = texts.advance(library)? {
+        return Ok(Outcome::More(Some(event)));
+    }
+    let vectors = std::mem::take(&mut texts.vectors);
+    let millis = millis();
+    Ok(Outcome::Done(Answer::Vectors { vectors, millis }))
+}
+
+fn check(output: &Value, checks: &[Check]) -> Outcome {
+    let outcomes = checks.iter().map(|check| checks::run(output, check));
+    Outcome::Done(Answer::Checked {
+        outcomes: outcomes.collect(),
+    })
 }
