@@ -5,6 +5,7 @@ mod bad_input;
 mod chart;
 mod dataset;
 mod engine;
+mod engine_retrieval;
 mod engine_search;
 mod hidden;
 mod judge;
