@@ -1,5 +1,6 @@
 //! `lab eval`: the embedded baseline on every instance of a dataset, with the real engine.
 
+use super::dataset::build::MANIFEST;
 use super::dataset::open::Dataset;
 use super::error::LabError;
 use super::native_env::{Cache, NativeEnv};
@@ -38,7 +39,7 @@ pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evalu
         .embeddings
         .iter()
         .find(|set| set.model_sha256 == sha256);
-    let spec = spec(dataset, model, sha256.clone(), system);
+    let spec = spec(dataset, model, sha256, system)?;
     let cache = Cache::default();
     let (mut records, mut recall) = (Vec::new(), Recall::default());
     for shard in &dataset.manifest.shards {
@@ -92,11 +93,17 @@ fn domain_of(dataset: &Dataset, instance: &Instance) -> DomainId {
         .unwrap_or_default()
 }
 
-fn spec(dataset: &Dataset, model: &Path, model_sha256: String, system: System) -> RunSpec {
+fn spec(
+    dataset: &Dataset,
+    model: &Path,
+    model_sha256: String,
+    system: System,
+) -> Result<RunSpec, LabError> {
     let name = model
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    RunSpec {
+    let manifest = read(&dataset.folder.join(MANIFEST))?;
+    Ok(RunSpec {
         id: String::new(),
         system,
         epoch: 1,
@@ -105,7 +112,7 @@ fn spec(dataset: &Dataset, model: &Path, model_sha256: String, system: System) -
         grader: None,
         dataset: DatasetRef {
             name: dataset.manifest.name.clone(),
-            sha256: String::new(),
+            sha256: hash::sha256_hex(&manifest),
         },
         retriever: RetrieverRef {
             model: name.unwrap_or_default(),
@@ -113,7 +120,7 @@ fn spec(dataset: &Dataset, model: &Path, model_sha256: String, system: System) -
             method: "exact".to_owned(),
         },
         app_version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
+    })
 }
 
 /// The shipped vectors, or those this tool makes.

@@ -20,27 +20,18 @@ pub fn opens(passage: &Passage) -> bool {
     passage.id.0.ends_with("#0")
 }
 
-/// A passage without its opening task; of talk in which nothing is drafted, the user's words only.
-/// `None` when no user speaks in it.
+/// A passage without its opening task; `None` when no user speaks in what is left. The assistant's
+/// turns stay: a draft that the user left standing shows what suits them, without any cue word.
 pub fn compact(passage: &Passage) -> Option<CompactItem> {
     let mut turns = dialogue::parse(&passage.text);
     if opens(passage) && turns.len() > 2 {
         turns.remove(0);
     }
-    if !turns.iter().any(|turn| turn.speaker == Speaker::User) {
-        return None;
-    }
-    let revised = turns
-        .iter()
-        .any(|t| t.speaker == Speaker::User && cues::strength(Cue::Revision, &t.text) > 0);
-    if !revised {
-        turns.retain(|turn| turn.speaker == Speaker::User);
-    }
-    let text = dialogue::render(&turns);
-    Some(CompactItem {
+    let has_user = turns.iter().any(|turn| turn.speaker == Speaker::User);
+    has_user.then(|| CompactItem {
         passage: passage.id.clone(),
         date: passage.date.clone(),
-        text,
+        text: dialogue::render(&turns),
     })
 }
 
@@ -247,7 +238,7 @@ mod tests {
         );
         assert_eq!(
             of(passage("s1#1", "User: The cat slept.\nAssistant: Oh.")).unwrap(),
-            "User: The cat slept."
+            "User: The cat slept.\nAssistant: Oh."
         );
         assert_eq!(of(passage("s1#2", "and so on.")), None);
     }

@@ -26,7 +26,7 @@ const ABOUT: f32 = 0.15;
 /// Handicap of an option that leaves everything open.
 const OPEN_OPTION: f32 = 0.1;
 /// Sentences read at most, newest first; each costs an embedding.
-const MAX_SENTENCES: usize = 160;
+const MAX_SENTENCES: usize = 100;
 
 /// A sentence and what it weighs.
 #[derive(Clone, Debug, PartialEq)]
