@@ -73,7 +73,7 @@ fn Agent() -> impl IntoView {
         <section class="block">
             <h2>"The agent"</h2>
             <p>"IBA-Agent works in a fixed order, and every step leaves a trace that the instance view joins with the verdicts:"</p>
-            <ol>{steps.to_vec()}</ol>
+            <ol>{Vec::from(steps)}</ol>
             <p>
                 "Standard RAG, its rival here, puts the three nearest passages in front of the task. The "
                 <em>"embedded baseline"</em>

@@ -184,7 +184,7 @@ fn card(open: &Open) -> impl IntoView + use<> {
                 </div>
                 <a class="button primary" href=Route::instances(open.key.clone()).address()>"Browse instances"</a>
             </div>
-            <dl class="dataset-facts">{facts.to_vec()}</dl>
+            <dl class="dataset-facts">{Vec::from(facts)}</dl>
             {kept}
             {odd}
             <p class="muted small">{format!("Licence: {}. Manifest ", manifest.licence)}<code title=open.dataset.manifest_sha256.clone()>{open.dataset.manifest_sha256.chars().take(12).collect::<String>()}</code></p>
