@@ -12,14 +12,14 @@ const PREFIX: &str = "iba-lab run ";
 /// Says that a run goes on, until it is dropped.
 pub(super) struct GoingOn {
     /// Ends the promise that keeps the lock.
-    release: Function,
+    release: Option<Function>,
 }
 
 impl GoingOn {
     /// Marks a run; a run that is marked elsewhere stays so.
     pub fn mark(run_id: &str) -> Self {
-        let mut release = Function::new_no_args("");
-        let kept = Promise::new(&mut |resolve, _| release = resolve);
+        let mut release = None;
+        let kept = Promise::new(&mut |resolve, _| release = Some(resolve));
         let callback = Closure::once_into_js(move || kept);
         let _ = request(&format!("{PREFIX}{run_id}"), callback); // no locks, no marks
         Self { release }
@@ -28,7 +28,9 @@ impl GoingOn {
 
 impl Drop for GoingOn {
     fn drop(&mut self) {
-        let _ = self.release.call0(&JsValue::NULL); // resolving a promise cannot throw
+        if let Some(release) = &self.release {
+            let _ = release.call0(&JsValue::NULL); // resolving a promise cannot throw
+        }
     }
 }
 
