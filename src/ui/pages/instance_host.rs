@@ -75,20 +75,20 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
             }
         }
     };
-    let ready = move || {
-        work.get().map(|loaded| match loaded {
-        Ok(Some(work)) => view! { <InstancePage props=props(lab, work) /> }.into_any(),
-        Ok(None) => empty().into_any(),
-        Err(problem) => view! {
+    // No `Suspense`: it would keep the last instance's view alive while the next one loads, after
+    // the signals of that view are gone.
+    move || {
+        match work.get() {
+        None => view! { <p class="muted waiting" aria-live="polite">"Opening the instance …"</p> }.into_any(),
+        Some(Ok(Some(work))) => view! { <InstancePage props=props(lab, work) /> }.into_any(),
+        Some(Ok(None)) => empty().into_any(),
+        Some(Err(problem)) => view! {
             <ProblemBox problem=problem>
                 <button type="button" class="button" on:click=move |_| work.refetch()>"Try again"</button>
             </ProblemBox>
         }
         .into_any(),
-    })
-    };
-    view! {
-        <Suspense fallback=|| view! { <p class="muted waiting" aria-live="polite">"Opening the instance …"</p> }>{ready}</Suspense>
+    }
     }
 }
 
