@@ -9,7 +9,7 @@ use super::wire::Wire;
 use crate::llm::provider::Provider;
 use crate::llm::quirks::{JsonSupport, Quirks};
 use crate::llm::retry::{self, Decision, Policy};
-use crate::llm::{ApiKey, Chat, LlmError, Reply, reach, truncation};
+use crate::llm::{ApiKey, Chat, LlmError, Reply, history, reach, truncation};
 use futures::future::{Either, select};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -225,6 +225,9 @@ impl Transport {
             Decision::RetryLimit { max_tokens, note } => {
                 chat.max_tokens = Some(max_tokens);
                 Some((Some(note), 0.0))
+            }
+            Decision::RetryShorter { note } => {
+                history::drop_oldest_turn(&mut chat.messages).then_some((Some(note), 0.0))
             }
         }
     }

@@ -4,6 +4,7 @@
 use super::error::LabError;
 use crate::llm::http::HttpResponse;
 use crate::llm::provider::Provider;
+use crate::llm::quirks::Quirks;
 use crate::llm::retry::{self, Decision, Policy};
 use crate::llm::{LlmError, Reply};
 use clap::Args;
@@ -53,11 +54,25 @@ fn to_json(provider: &Provider, decoded: Result<Reply, LlmError>) -> Value {
     match decoded {
         Ok(reply) => json!({ "reply": reply }),
         Err(error) => {
-            let policy = Policy::default();
-            let decision = retry::decide(&error, 1, &provider.quirks(), None, &policy);
+            let decision = retry::decide(
+                &error,
+                1,
+                &quirks(provider, &error),
+                None,
+                &Policy::default(),
+            );
             json!({"error": error.to_json(), "next": next(&decision)})
         }
     }
+}
+
+/// What is known of the provider before the call; a parameter it refused was evidently sent.
+fn quirks(provider: &Provider, error: &LlmError) -> Quirks {
+    let mut quirks = provider.quirks();
+    if let LlmError::RefusedParameter { name, .. } = error {
+        quirks.omit.remove(name);
+    }
+    quirks
 }
 
 /// What the site would do after a first failure.
@@ -70,6 +85,7 @@ fn next(decision: &Decision) -> Value {
         Decision::RetryWith { quirks, note } => {
             json!({"do": "retry_changed", "quirks": quirks, "note": note})
         }
+        Decision::RetryShorter { note } => json!({"do": "retry_shorter", "note": note}),
         Decision::RetryLimit { max_tokens, note } => {
             json!({"do": "retry_changed", "max_tokens": max_tokens, "note": note})
         }

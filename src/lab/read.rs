@@ -1,12 +1,13 @@
 //! `lab read`: a model's text to typed values, by the code of the site.
 
 use super::error::LabError;
+use crate::agent::facets::FACETS;
 use crate::bench::taxonomy::{ApiTemplate, Slot};
 use crate::llm::Finish;
 use crate::llm::json;
 use crate::llm::read::{self, Read, ReadError, ReadScore, ReadVerdict, SalienceItem, VerdictItem};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 #[derive(Args)]
 pub struct ReadArgs {
@@ -55,7 +56,13 @@ pub fn run(args: &ReadArgs, bytes: &[u8]) -> Result<String, LabError> {
 fn read_as(args: &ReadArgs, text: &str, finish: &Finish) -> Result<Value, ReadError> {
     let ids = ids(args);
     Ok(match args.kind {
-        Kind::Queries => to_json(read::queries(text, finish, args.expect)?, |all| json!(all)),
+        Kind::Queries => {
+            let facets: Vec<&str> = FACETS.iter().map(|facet| facet.id).collect();
+            let found = read::facet_queries(text, finish, &facets, args.expect)?;
+            to_json(found, |all| {
+                all.iter().map(|query| json!(query.text)).collect()
+            })
+        }
         Kind::Salience => to_json(read::salience(text, finish, &ids)?, |all| {
             all.iter().map(salience).collect()
         }),
@@ -63,10 +70,20 @@ fn read_as(args: &ReadArgs, text: &str, finish: &Finish) -> Result<Value, ReadEr
             let item = |one: &read::PreferenceItem| json!({"text": one.text, "kind": one.kind, "passages": one.passages});
             all.iter().map(item).collect()
         }),
-        Kind::Slots => to_json(
-            read::slots(text, finish, &template(args, text))?,
-            |slots| json!({"slots": slots.slots, "description": slots.description}),
-        ),
+        Kind::Slots => {
+            let mut found = read::slots(text, finish, &template(args, text))?;
+            let (have, want) = (found.value.slots.len(), args.expect);
+            if args.ids.is_empty() && want > have {
+                let missing = want - have;
+                found
+                    .problems
+                    .push(format!("{missing} of {want} slots are missing"));
+            }
+            to_json(
+                found,
+                |slots| json!({"slots": slots.slots, "description": slots.description}),
+            )
+        }
         Kind::Verdicts => to_json(read::verdicts(text, finish, &ids)?, |all| {
             all.iter().map(verdict).collect()
         }),
@@ -155,20 +172,24 @@ fn template(args: &ReadArgs, text: &str) -> ApiTemplate {
 
 fn names_in(text: &str) -> Vec<String> {
     let found = json::find(text);
-    let object = found
-        .candidates
+    let mut values = found.candidates.iter().map(|found| &found.value);
+    values.find_map(names_of).unwrap_or_default()
+}
+
+fn names_of(value: &Value) -> Option<Vec<String>> {
+    if let Value::Array(items) = value {
+        let name = |item: &Value| item.get("name")?.as_str().map(str::to_owned);
+        return items.iter().map(name).collect();
+    }
+    let object = value.as_object()?;
+    let keys = |fields: &Map<String, Value>| fields.keys().cloned().collect();
+    let inner = ["slots", "arguments", "parameters"]
         .iter()
-        .find_map(|found| found.value.as_object());
-    let inner = |names: &[&str]| {
-        let object = object?;
-        names
-            .iter()
-            .find_map(|name| object.get(*name)?.as_object())
-            .or(Some(object))
-    };
-    let fields = inner(&["slots", "arguments", "parameters"]);
-    fields
-        .into_iter()
-        .flat_map(|fields| fields.keys().cloned())
-        .collect()
+        .find_map(|name| object.get(*name));
+    match inner {
+        Some(Value::Object(fields)) => Some(keys(fields)),
+        Some(Value::String(text)) => names_of(&serde_json::from_str(text).ok()?),
+        Some(list @ Value::Array(_)) => names_of(list),
+        _ => Some(keys(object)),
+    }
 }

@@ -41,14 +41,20 @@ impl Answer {
             text: split.answer,
             reasoning,
             tool_calls,
-            finish,
+            finish: finish.clone(),
             usage: usage.filter(|usage| *usage != Usage::default()),
             model: self.model,
             request_id: self.id,
-            warnings: Vec::new(),
+            warnings: warnings(&finish),
             extra: self.extra,
         })
     }
+}
+
+fn warnings(finish: &Finish) -> Vec<String> {
+    let filtered = *finish == Finish::ContentFilter;
+    let said = "the provider's content filter ended the answer; it may be incomplete";
+    filtered.then(|| said.to_owned()).into_iter().collect()
 }
 
 fn joined(given: String, found: &str) -> Option<String> {

@@ -2,6 +2,8 @@
 
 mod classify;
 mod details;
+#[cfg(test)]
+mod tests;
 
 use super::http::HttpResponse;
 use super::{LlmError, wait};

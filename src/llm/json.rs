@@ -44,11 +44,28 @@ pub fn find(text: &str) -> Found {
     }
     let split = think::split(text, scan::whole_values);
     let only_reasoning = split.unclosed && split.answer.trim().is_empty();
+    let mut candidates = scan::candidates(&split.answer);
+    if candidates.is_empty() {
+        candidates.extend(escaped(&split.answer));
+    }
     Found {
-        candidates: scan::candidates(&split.answer),
+        candidates,
         answer: split.answer.trim().to_owned(),
         only_reasoning,
     }
+}
+
+/// `{\"a\": 1}`: the inside of a JSON string without its marks.
+fn escaped(text: &str) -> Option<Candidate> {
+    let text = text.trim();
+    if !text.starts_with("{\\\"") && !text.starts_with("[\\\"") {
+        return None;
+    }
+    let inner: String = serde_json::from_str(&format!("\"{text}\"")).ok()?;
+    serde_json::from_str(&inner).ok().map(|value| Candidate {
+        repaired: true,
+        ..Candidate::strict(value)
+    })
 }
 
 fn strict(text: &str, value: Value) -> Found {

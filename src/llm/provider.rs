@@ -223,15 +223,64 @@ static PROVIDERS: [Provider; 18] = [
     COMMON,
 ];
 
+/// Other names, in lower case without marks, and the ids they mean.
+const ALIASES: [(&str, &str); 37] = [
+    ("claude", "anthropic"),
+    ("google", "gemini"),
+    ("gemininative", "gemini"),
+    ("googlegemini", "gemini"),
+    ("geminiopenaicompatible", "gemini-openai"),
+    ("geminicompatible", "gemini-openai"),
+    ("siliconcloud", "siliconflow"),
+    ("mistralai", "mistral"),
+    ("togetherai", "together"),
+    ("qwen", "dashscope"),
+    ("dashscopeqwen", "dashscope"),
+    ("alibaba", "dashscope"),
+    ("aliyun", "dashscope"),
+    ("bailian", "dashscope"),
+    ("modelstudio", "dashscope"),
+    ("glm", "zhipu"),
+    ("zai", "zhipu"),
+    ("bigmodel", "zhipu"),
+    ("zhipuglm", "zhipu"),
+    ("zhipuai", "zhipu"),
+    ("kimi", "moonshot"),
+    ("moonshotai", "moonshot"),
+    ("moonshotkimi", "moonshot"),
+    ("lms", "lmstudio"),
+    ("llama", "llamacpp"),
+    ("llamaserver", "llamacpp"),
+    ("llamacppserver", "llamacpp"),
+    ("llamacpppython", "llamacpp"),
+    ("generic", "openai-compatible"),
+    ("compatible", "openai-compatible"),
+    ("openaicompatible", "openai-compatible"),
+    ("openailike", "openai-compatible"),
+    ("openaicompat", "openai-compatible"),
+    ("other", "openai-compatible"),
+    ("custom", "openai-compatible"),
+    ("any", "openai-compatible"),
+    ("local", "openai-compatible"),
+];
+
 impl Provider {
     /// All rows; the generic one comes last.
     pub fn all() -> &'static [Provider] {
         &PROVIDERS
     }
 
+    /// By id or one of the names people use, for example `qwen`, `LM Studio` or `llama.cpp server`.
     pub fn by_id(id: &str) -> Option<&'static Provider> {
-        let id = id.trim().to_ascii_lowercase();
-        PROVIDERS.iter().find(|provider| provider.id == id)
+        let plain = |name: &str| -> String {
+            let kept = name.chars().filter(|c| c.is_alphanumeric());
+            kept.collect::<String>().to_lowercase()
+        };
+        let wanted = plain(id);
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == wanted);
+        let wanted = alias.map_or(wanted, |(_, id)| plain(id));
+        let named = |row: &&Provider| plain(row.id) == wanted || plain(row.name) == wanted;
+        PROVIDERS.iter().find(named)
     }
 
     /// The row for an address; the generic one when the host is not known.

@@ -25,7 +25,7 @@ impl Default for Policy {
         Self {
             max_attempts: 5,
             base_seconds: 1.0,
-            max_wait_seconds: 60.0,
+            max_wait_seconds: 600.0,
             max_unreachable_attempts: 2,
             jitter: 0.5,
         }
@@ -44,6 +44,8 @@ pub enum Decision {
     RetryWith { quirks: Quirks, note: String },
     /// Again at once with this output limit in tokens.
     RetryLimit { max_tokens: u32, note: String },
+    /// Again at once with less: the oldest turns or the least passages left out.
+    RetryShorter { note: String },
     /// Give the error to the caller.
     Stop,
 }
@@ -62,6 +64,12 @@ pub fn decide(
     match error {
         LlmError::RefusedParameter { name, said } => learn(name, said, quirks, max_tokens),
         LlmError::OutputLimit { .. } => longer(attempt, max_tokens),
+        LlmError::ContextOverflow(_) | LlmError::TooLarge(_) if attempt == 1 => {
+            Decision::RetryShorter {
+                note: "the prompt does not fit the model; asking again without its oldest turns"
+                    .to_owned(),
+            }
+        }
         LlmError::Unreachable { .. } if attempt >= policy.max_unreachable_attempts => {
             Decision::Stop
         }
@@ -91,9 +99,19 @@ fn after_wait(asked: Option<f64>, attempt: u32, policy: &Policy) -> Decision {
     }
 }
 
+/// Asked for when an answer ran into a limit that was never sent.
+const ROOM_WHERE_NONE_WAS_NAMED: u32 = 8192;
+
 /// Once, with twice the room.
 fn longer(attempt: u32, max_tokens: Option<u32>) -> Decision {
     match max_tokens {
+        None if attempt == 1 => Decision::RetryLimit {
+            max_tokens: ROOM_WHERE_NONE_WAS_NAMED,
+            note: format!(
+                "the provider's own limit was not enough for an answer; asking again with \
+                 {ROOM_WHERE_NONE_WAS_NAMED} tokens"
+            ),
+        },
         Some(limit) if attempt == 1 && limit < LARGEST_LIMIT => Decision::RetryLimit {
             max_tokens: limit.saturating_mul(2).min(LARGEST_LIMIT),
             note: format!("{limit} tokens were not enough for an answer; asking again with more"),
@@ -116,7 +134,7 @@ fn learn(name: &str, said: &Said, quirks: &Quirks, max_tokens: Option<u32>) -> D
                     note: format!("the provider allows {limit} tokens of output; asking for those"),
                 };
             }
-            other_limit(&mut learned, said)
+            other_limit(&mut learned, name, said)
         }
         "response_format" => match weaker_json(&mut learned) {
             Some(note) => note,
@@ -131,6 +149,12 @@ fn learn(name: &str, said: &Said, quirks: &Quirks, max_tokens: Option<u32>) -> D
             learned.omit.insert(name.to_owned());
             without(name)
         }
+        "stream" => {
+            learned
+                .omit
+                .extend(["stream", "stream_options"].map(str::to_owned));
+            "this server does not stream, so the answer comes in one piece".to_owned()
+        }
         _ => return Decision::Stop,
     };
     Decision::RetryWith {
@@ -143,34 +167,76 @@ fn without(name: &str) -> String {
     format!("the provider refuses {name}; sent without it")
 }
 
-/// "max_tokens must be <= 8192": the largest number named below what was sent.
+/// "max_tokens must be <= 8192", "[1, 8192]", "at most 16384": the bound that is stated, if what was
+/// sent lies beyond it.
 fn stated_limit(message: &str, sent: Option<u32>) -> Option<u32> {
-    let numbers = message.split(|c: char| !c.is_ascii_digit());
-    let numbers = numbers.filter_map(|digits| digits.parse::<u32>().ok());
-    let smaller = numbers.filter(|number| *number >= 16 && sent.is_some_and(|sent| *number < sent));
-    smaller.max()
+    const LEADS: [&str; 22] = [
+        "<=",
+        "≤",
+        "< ",
+        "> ",
+        "at most",
+        "up to",
+        "less than or equal to",
+        "less than",
+        "not exceed",
+        "maximum of",
+        "maximum is",
+        "maximum value of",
+        "maximum allowed value is",
+        "max is",
+        "limit of",
+        "limit is",
+        "lower than",
+        "[1, ",
+        "[1,",
+        "(inclusive) to",
+        "between 1 and",
+        "from 1 to",
+    ];
+    let text = message.to_lowercase();
+    let bound = |lead: &str| {
+        let at = text.find(lead)? + lead.len();
+        let rest = text[at..].trim_start_matches([' ', ':', '`', '\'', '=']);
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let number = rest[..end].parse::<u32>().ok()?;
+        let open = lead == "< " || lead == "less than" || rest[end..].starts_with(" (exclusive)");
+        Some(number - u32::from(open))
+    };
+    let stated = LEADS.iter().filter_map(|lead| bound(lead)).max();
+    let bound = stated.or_else(|| sent.and_then(|sent| largest_below(message, sent)));
+    bound.filter(|bound| *bound >= 16 && sent.is_none_or(|sent| *bound < sent))
 }
 
-fn other_limit(quirks: &mut Quirks, said: &Said) -> String {
-    let (now, other, other_field) = match quirks.output_limit {
-        OutputLimitField::MaxTokens => (
-            "max_tokens",
+fn largest_below(message: &str, sent: u32) -> Option<u32> {
+    let numbers = message.split(|c: char| !c.is_ascii_digit());
+    let numbers = numbers.filter_map(|digits| digits.parse::<u32>().ok());
+    numbers.filter(|number| *number < sent).max()
+}
+
+/// Leaves the refused name of the limit out, and takes the other one when the refusal asks for it.
+fn other_limit(quirks: &mut Quirks, refused: &str, said: &Said) -> String {
+    let (other, other_field) = match refused {
+        "max_tokens" => (
             "max_completion_tokens",
             OutputLimitField::MaxCompletionTokens,
         ),
-        OutputLimitField::MaxCompletionTokens => (
-            "max_completion_tokens",
-            "max_tokens",
-            OutputLimitField::MaxTokens,
-        ),
+        _ => ("max_tokens", OutputLimitField::MaxTokens),
     };
-    quirks.omit.insert(now.to_owned());
-    let asked_for = names(&said.message, other) && !quirks.omit.contains(other);
-    if !asked_for {
-        return without(now);
+    quirks.omit.insert(refused.to_owned());
+    if names(&said.message, other) && !quirks.omit.contains(other) {
+        quirks.output_limit = other_field;
+        return format!("the provider wants {other} instead of {refused}");
     }
-    quirks.output_limit = other_field;
-    format!("the provider wants {other} instead of {now}")
+    // What was really sent may go by its other name.
+    let sent = match quirks.output_limit {
+        OutputLimitField::MaxTokens => "max_tokens",
+        OutputLimitField::MaxCompletionTokens => "max_completion_tokens",
+    };
+    quirks.omit.insert(sent.to_owned());
+    without(refused)
 }
 
 /// `max_tokens` is not named by `max_tokens_x`, nor by a longer word.
@@ -320,6 +386,7 @@ mod tests {
         };
         let policy = Policy {
             max_attempts: 10,
+            max_wait_seconds: 60.0,
             ..Policy::default()
         };
         let waits: Vec<f64> = (1..=8)
@@ -356,9 +423,57 @@ mod tests {
             decide(&error, 2, &Quirks::default(), Some(512), &policy),
             Decision::Stop
         );
-        assert_eq!(
-            decide(&error, 1, &Quirks::default(), None, &policy),
-            Decision::Stop
+        let unnamed = decide(&error, 1, &Quirks::default(), None, &policy);
+        assert!(matches!(
+            unnamed,
+            Decision::RetryLimit {
+                max_tokens: 8192,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn stated_bounds_are_read_in_the_words_of_providers() {
+        let cases = [
+            ("max_tokens must be <= 8192", None, Some(8192)),
+            ("max_tokens must be <= 8192", Some(4096), None),
+            (
+                "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+                None,
+                Some(16384),
+            ),
+            ("Range of max_tokens should be [1, 8192]", None, Some(8192)),
+            (
+                "supported range is from 1 (inclusive) to 8193 (exclusive)",
+                None,
+                Some(8192),
+            ),
+            (
+                "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens",
+                None,
+                Some(8192),
+            ),
+            ("max_tokens must be at least 1", None, None),
+            ("max_tokens 参数非法", None, None),
+        ];
+        for (message, sent, bound) in cases {
+            assert_eq!(stated_limit(message, sent), bound, "{message}");
+        }
+    }
+
+    #[test]
+    fn the_name_that_is_asked_for_is_taken_whatever_was_sent_before() {
+        let error = refused(
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.",
         );
+        let sends_new = Quirks {
+            output_limit: OutputLimitField::MaxCompletionTokens,
+            ..Quirks::default()
+        };
+        let learned = learned(&error, &sends_new);
+        assert_eq!(learned.output_limit, OutputLimitField::MaxCompletionTokens);
+        assert!(!learned.omit.contains("max_completion_tokens"));
     }
 }

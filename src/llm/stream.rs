@@ -65,9 +65,10 @@ impl<A: Assemble> Decoder<A> {
             return Err(failure);
         }
         if !self.seen_event && looks_whole(&self.head) {
+            let text = String::from_utf8_lossy(&self.head).into_owned();
             return A::decode_whole(&HttpResponse {
                 status: 200,
-                body: self.head,
+                body: without_comments(&text).as_bytes().to_vec(),
                 ..HttpResponse::default()
             });
         }
@@ -83,8 +84,19 @@ impl<A: Assemble> Decoder<A> {
         let whole = serde_json::from_str::<Value>(&event.data).is_ok();
         if whole || event.data.trim() == "[DONE]" {
             self.take(event);
+        } else if event.data.contains('\n') {
+            self.take_row(event);
         }
         self.seen_event = true;
+    }
+
+    /// Events that no blank line parts; the last of them may be half.
+    fn take_row(&mut self, event: &Event) {
+        let whole = |line: &&str| is_chunk(line);
+        let lines: Vec<&str> = event.data.lines().take_while(whole).collect();
+        for line in lines {
+            self.take_line(event, line);
+        }
     }
 
     fn take(&mut self, event: &Event) -> Vec<Delta> {
@@ -100,11 +112,24 @@ impl<A: Assemble> Decoder<A> {
         }
         let taken = match serde_json::from_str::<Value>(data) {
             Ok(chunk) => self.assembler.take(&event.name, &chunk),
+            Err(_) if is_row(data) => {
+                return data
+                    .lines()
+                    .flat_map(|line| self.take_line(event, line))
+                    .collect();
+            }
             Err(_) => Err(self.unreadable(data, &event.name)),
         };
         taken.unwrap_or_else(|error| {
             self.failure = Some(error);
             Vec::new()
+        })
+    }
+
+    fn take_line(&mut self, event: &Event, line: &str) -> Vec<Delta> {
+        self.take(&Event {
+            name: event.name.clone(),
+            data: line.to_owned(),
         })
     }
 
@@ -123,8 +148,29 @@ impl<A: Assemble> Decoder<A> {
 
 fn looks_whole(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    text.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t'])
-        .starts_with(['{', '[', '<', '"'])
+    without_comments(&text).starts_with(['{', '[', '<', '"'])
+}
+
+/// The body behind blank lines and the comments that keep a connection alive.
+fn without_comments(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);
+        if !rest.starts_with(':') {
+            return rest;
+        }
+        rest = rest.find(['\n', '\r']).map_or("", |end| &rest[end..]);
+    }
+}
+
+fn is_chunk(line: &str) -> bool {
+    let line = line.trim();
+    line == "[DONE]" || line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok()
+}
+
+/// Some servers end an event with one line feed instead of two; then several arrive as one.
+fn is_row(data: &str) -> bool {
+    data.contains('\n') && data.lines().all(is_chunk)
 }
 
 /// The JSON of a success; `None` when a stream came although none was asked for. `error_in` finds
@@ -137,8 +183,8 @@ pub fn success_body(
         return Err(failure::from_response(response));
     }
     let text = response.text();
-    let body = text.trim_start();
-    let stream_starts = ["data:", ":", "event:"];
+    let body = without_comments(&text);
+    let stream_starts = ["data:", "event:"];
     if stream_starts.iter().any(|start| body.starts_with(start)) {
         return Ok(None);
     }

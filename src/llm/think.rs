@@ -11,7 +11,7 @@ pub struct Split {
 }
 
 /// Tags of a block, as (opening, closing), in lower case.
-const TAGS: [(&str, &str); 11] = [
+const TAGS: [(&str, &str); 15] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -21,6 +21,10 @@ const TAGS: [(&str, &str); 11] = [
     ("<reflection>", "</reflection>"),
     ("<scratchpad>", "</scratchpad>"),
     ("<seed:think>", "</seed:think>"),
+    ("<reasoning_scratchpad>", "</reasoning_scratchpad>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|think|>", "<|/think|>"),
+    ("＜think＞", "＜/think＞"),
     ("[think]", "[/think]"),
     ("◁think▷", "◁/think▷"),
 ];
@@ -33,7 +37,7 @@ const FINAL_CHANNEL: &str = "<|channel|>final<|message|>";
 /// example values of JSON.
 pub fn split(text: &str, protected: impl Fn(&str) -> Vec<(usize, usize)>) -> Split {
     let mut out = Split::default();
-    if !text.contains(['<', '◁']) && !text.contains("HINK]") && !text.contains("hink]") {
+    if !text.contains(['<', '◁', '＜']) && !text.contains("HINK]") && !text.contains("hink]") {
         out.answer = text.to_owned();
         return out;
     }

@@ -24,13 +24,19 @@ impl Fragment {
     pub fn from_openai(entry: &Value) -> Self {
         let function = entry.get("function").unwrap_or(entry);
         Self {
-            index: entry.get("index").and_then(Value::as_u64),
+            index: entry.get("index").and_then(whole),
             id: word(entry.get("id")),
             name: word(function.get("name")),
             arguments: arguments(function.get("arguments")),
             extra: unknown_fields(entry),
         }
     }
+}
+
+/// An index; some servers write it as text.
+fn whole(value: &Value) -> Option<u64> {
+    let text = || value.as_str()?.trim().parse().ok();
+    value.as_u64().or_else(text)
 }
 
 fn word(value: Option<&Value>) -> String {
@@ -111,7 +117,12 @@ impl Calls {
             .index
             .and_then(|index| self.latest(|call| call.index == Some(index)));
         if !piece.id.is_empty() {
-            let same = self.latest(|call| call.id == piece.id);
+            // One id at two indices, with a name: two calls whose server numbers them alike.
+            let apart = |call: &Fragment| {
+                matches!((call.index, piece.index), (Some(own), Some(new)) if own != new)
+                    && !piece.name.is_empty()
+            };
+            let same = self.latest(|call| call.id == piece.id && !apart(call));
             // An id may come after the name; the call it completes has none yet.
             return same.or(held.filter(|at| self.list[*at].id.is_empty()));
         }

@@ -15,14 +15,19 @@ pub fn asked_seconds(response: &HttpResponse) -> Option<f64> {
                 .header("retry-after")
                 .and_then(|v| delay(v, now_ms))
         })
-        .or_else(|| in_body(&response.text()))
+        .or_else(|| in_text(&response.text(), now_ms))
         .or_else(|| from_resets(response, now_ms))
 }
 
 /// A body's RetryInfo, `retry_after` field or prose.
 pub fn in_body(body: &str) -> Option<f64> {
+    in_text(body, None)
+}
+
+fn in_text(body: &str, now_ms: Option<f64>) -> Option<f64> {
     let value: Option<Value> = serde_json::from_str(body.trim()).ok();
-    value.as_ref().and_then(in_value).or_else(|| in_prose(body))
+    let named = value.as_ref().and_then(|value| in_value(value, now_ms));
+    named.or_else(|| in_prose(body))
 }
 
 /// `2`, `1.57s`, `120ms`, `6m0s`, `1h2m`, `2 minutes`: seconds, never negative.
@@ -47,7 +52,15 @@ fn from_millis(response: &HttpResponse) -> Option<f64> {
 
 /// Seconds, a duration or a date.
 fn delay(text: &str, now_ms: Option<f64>) -> Option<f64> {
-    duration(text).or_else(|| until(http_date_ms(text).or(rfc3339_ms(text))?, now_ms))
+    duration(text)
+        .or_else(|| iso_duration(text))
+        .or_else(|| until(http_date_ms(text).or(rfc3339_ms(text))?, now_ms))
+}
+
+/// `PT1M30S`.
+fn iso_duration(text: &str) -> Option<f64> {
+    let rest = text.trim().strip_prefix("PT")?;
+    duration(&rest.to_ascii_lowercase())
 }
 
 fn until(then_ms: f64, now_ms: Option<f64>) -> Option<f64> {
@@ -69,7 +82,16 @@ fn from_resets(response: &HttpResponse, now_ms: Option<f64>) -> Option<f64> {
         }
         any = Some(any.unwrap_or(0.0).max(seconds));
     }
-    exhausted.or(any)
+    exhausted.or(any).or_else(|| combined(response))
+}
+
+/// `ratelimit: limit=100, remaining=0, reset=20` and `"default";r=0;t=20`.
+fn combined(response: &HttpResponse) -> Option<f64> {
+    let header = response.header("ratelimit")?;
+    let parts = header.split([',', ';']).map(str::trim);
+    let named = parts.filter_map(|part| part.split_once('='));
+    let mut reset = named.filter(|(name, _)| matches!(*name, "reset" | "t"));
+    reset.next().and_then(|(_, value)| duration(value))
 }
 
 fn is_reset(name: &str) -> bool {
@@ -85,7 +107,8 @@ fn reset(value: &str, now_ms: Option<f64>) -> Option<f64> {
     }
 }
 
-fn in_value(value: &Value) -> Option<f64> {
+/// `now_ms` turns points in time into waits; without it they say nothing.
+fn in_value(value: &Value, now_ms: Option<f64>) -> Option<f64> {
     const NAMES: [&str; 5] = [
         "retryDelay",
         "retry_delay",
@@ -103,17 +126,23 @@ fn in_value(value: &Value) -> Option<f64> {
                 Value::Number(number) => sensible(number.as_f64()?),
                 _ => None,
             });
-            let named = millis.or(named);
-            named.or_else(|| fields.values().find_map(in_value))
+            let reset = || {
+                let mut resets = fields
+                    .iter()
+                    .filter(|(name, _)| is_reset(&name.to_ascii_lowercase()));
+                resets.find_map(|(_, value)| reset(value.as_str()?, now_ms))
+            };
+            let named = millis.or(named).or_else(reset);
+            named.or_else(|| fields.values().find_map(|value| in_value(value, now_ms)))
         }
-        Value::Array(items) => items.iter().find_map(in_value),
+        Value::Array(items) => items.iter().find_map(|item| in_value(item, now_ms)),
         _ => None,
     }
 }
 
 /// "Please try again in 1m2.5s.", "retry after 20 seconds", "请 30 秒后重试".
 fn in_prose(text: &str) -> Option<f64> {
-    const LEADS: [&str; 8] = [
+    const LEADS: [&str; 13] = [
         "try again in ",
         "retry in ",
         "try again after ",
@@ -122,11 +151,17 @@ fn in_prose(text: &str) -> Option<f64> {
         "wait for ",
         "wait ",
         "available in ",
+        "resets in ",
+        "reset in ",
+        "reset after ",
+        "resets after ",
+        "again after ",
     ];
     let lower = text.to_ascii_lowercase();
     let after_lead = |lead: &str| {
         let at = lower.find(lead)? + lead.len();
-        leading_duration(lower[at..].trim_start()).map(|(seconds, _)| seconds)
+        let rest = lower[at..].trim_start();
+        clock(rest).or_else(|| leading_duration(rest).map(|(seconds, _)| seconds))
     };
     LEADS
         .iter()
@@ -134,12 +169,32 @@ fn in_prose(text: &str) -> Option<f64> {
         .or_else(|| in_chinese(text))
 }
 
-fn in_chinese(text: &str) -> Option<f64> {
-    let (at, factor) = match (text.find("秒后"), text.find("分钟后")) {
-        (Some(at), _) => (at, 1.0),
-        (None, Some(at)) => (at, 60.0),
-        (None, None) => return None,
+/// `00:01:30`.
+fn clock(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != ':');
+    let parts: Vec<&str> = text[..end.unwrap_or(text.len())].split(':').collect();
+    let [hours, minutes, seconds] = parts.as_slice() else {
+        return None;
     };
+    let number = |text: &str| text.parse::<f64>().ok();
+    sensible(number(hours)? * 3600.0 + number(minutes)? * 60.0 + number(seconds)?)
+}
+
+/// "请 30 秒后重试", "请等待5分钟".
+fn in_chinese(text: &str) -> Option<f64> {
+    let waits = ["后", "等待", "重试", "再试"]
+        .iter()
+        .any(|word| text.contains(word));
+    let units = [
+        ("毫秒", 0.001),
+        ("秒", 1.0),
+        ("分钟", 60.0),
+        ("小时", 3600.0),
+    ];
+    let mut found = units
+        .iter()
+        .filter_map(|(unit, factor)| text.find(unit).map(|at| (at, *factor)));
+    let (at, factor) = found.next().filter(|_| waits)?;
     let before = text[..at].trim_end();
     let start = before
         .rfind(|c: char| !c.is_ascii_digit() && c != '.')
@@ -153,8 +208,13 @@ fn in_chinese(text: &str) -> Option<f64> {
 fn leading_duration(text: &str) -> Option<(f64, usize)> {
     let (mut sum, mut at, mut any) = (0.0, 0, false);
     loop {
-        let gap = text[at..].len() - text[at..].trim_start().len();
-        let from = at + gap;
+        let rest = text[at..].trim_start().trim_start_matches([',', ' ']);
+        let rest = rest
+            .strip_prefix("and ")
+            .filter(|_| any)
+            .unwrap_or(rest)
+            .trim_start();
+        let from = text.len() - rest.len();
         let number_end = text[from..]
             .find(|c: char| !c.is_ascii_digit() && c != '.')
             .map_or(text.len(), |end| from + end);
@@ -280,6 +340,11 @@ mod tests {
                 Some(5.5),
             ),
             (("ratelimit-reset", "7"), Some(7.0)),
+            (
+                ("ratelimit", "limit=100, remaining=0, reset=20"),
+                Some(20.0),
+            ),
+            (("retry-after", "PT1M30S"), Some(90.0)),
             (("x-ratelimit-reset-tokens", "1h2m3s"), Some(3723.0)),
         ];
         for (header, expected) in cases {
@@ -316,6 +381,13 @@ mod tests {
             ("please wait 5 minutes", Some(300.0)),
             ("请求过于频繁，请 30 秒后重试", Some(30.0)),
             ("请5分钟后再试", Some(300.0)),
+            ("请等待 5 秒", Some(5.0)),
+            ("try again in 2 minutes and 3 seconds", Some(123.0)),
+            ("limit resets in 00:01:30.", Some(90.0)),
+            (
+                r#"{"error":{"metadata":{"headers":{"X-RateLimit-Reset":"1767225660000"}}}}"#,
+                Some(60.0),
+            ),
             ("wait a moment", None),
             ("try again in an hour", None),
             (

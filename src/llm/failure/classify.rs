@@ -32,10 +32,10 @@ pub fn classify(status: Option<u16>, details: Details, body: &str, wait: Option<
     let said = said(status, &details);
     let failed = status.is_some_and(|status| status >= 500);
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if text.contains("cors") && matches!(status, Some(401 | 403)) {
+    if is_origin_refused(status, &text) {
         return LlmError::OriginRefused(said);
     }
-    if !failed && is_no_credit(status, code, &text, wait) {
+    if is_no_credit(status, code, &text, wait) {
         return LlmError::NoCredit(said);
     }
     if is_overflow(status, code, &text) {
@@ -49,6 +49,9 @@ pub fn classify(status: Option<u16>, details: Details, body: &str, wait: Option<
         let wait_seconds = wait;
         return LlmError::Server { said, wait_seconds };
     }
+    if says(PATH_WORDS) {
+        return LlmError::WrongAddress(said);
+    }
     if is_model_missing(status, code, &text) {
         return LlmError::ModelNotFound(said);
     }
@@ -57,6 +60,12 @@ pub fn classify(status: Option<u16>, details: Details, body: &str, wait: Option<
     }
     if says(KEY_WORDS) && !matches!(status, Some(404 | 422)) {
         return LlmError::Auth(said);
+    }
+    if text.contains("tool_use_failed") {
+        return LlmError::BrokenToolCall {
+            tool: "a tool".to_owned(),
+            why: said.message,
+        };
     }
     if matches!(status, None | Some(400 | 422))
         && let Some(name) = refused_parameter(&details)
@@ -77,6 +86,28 @@ fn by_status(status: Option<u16>, said: Said, wait_seconds: Option<f64>) -> LlmE
         _ => LlmError::Server { said, wait_seconds },
     }
 }
+
+/// The page's address is what is refused, not the key.
+fn is_origin_refused(status: Option<u16>, text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "cors",
+        "origin not allowed",
+        "origin is not allowed",
+        "origin forbidden",
+        "forbidden origin",
+        "invalid origin",
+        "origin denied",
+        "direct-browser-access",
+    ];
+    matches!(status, Some(401 | 403)) && WORDS.iter().any(|word| text.contains(word))
+}
+
+/// Said by servers that know no such path, whatever their status.
+const PATH_WORDS: &[&str] = &[
+    "unexpected endpoint or method",
+    "invalid url (",
+    "unknown request url",
+];
 
 const RATE_WORDS: &[&str] = &[
     "rate_limit",
@@ -119,6 +150,15 @@ const KEY_WORDS: &[&str] = &[
     "unauthorized",
     "invalid x-api-key",
     "invalid_authentication",
+    "invalid authentication",
+    "token expired",
+    "token is expired",
+    "token has expired",
+    "key expired",
+    "key has expired",
+    "login fail",
+    "could not validate credentials",
+    "api密钥",
     "api key is invalid",
     "no auth credentials",
     "missing api key",
@@ -135,6 +175,32 @@ fn is_no_credit(status: Option<u16>, code: &str, text: &str, wait: Option<f64>) 
         "insufficient credit",
         "insufficient_credit",
         "insufficient funds",
+        "insufficient account balance",
+        "enough balance",
+        "balance is insufficient",
+        "balance insufficient",
+        "balance is negative",
+        "negative balance",
+        "balance exhausted",
+        "balance is too low",
+        "overdue",
+        "in arrears",
+        "no remaining credit",
+        "no credit",
+        "credits remaining: 0",
+        "out of credits",
+        "credits are depleted",
+        "credits depleted",
+        "credit has been exhausted",
+        "quota is exhausted",
+        "quota exhausted",
+        "quota has been exhausted",
+        "free tier of the model has been exhausted",
+        "freetieronly",
+        "key limit exceeded",
+        "monthly usage limit",
+        "usage limit reached",
+        "billing hard limit",
         "余额",
         "欠费",
         "充值",
@@ -151,9 +217,6 @@ fn is_no_credit(status: Option<u16>, code: &str, text: &str, wait: Option<f64>) 
         "balance not enough",
         "account is not in good standing",
         "account is in good standing",
-        " top up",
-        "top-up",
-        "no credits",
         "credits exhausted",
         "exhausted your credit",
         "overdue-payment",
@@ -161,7 +224,21 @@ fn is_no_credit(status: Option<u16>, code: &str, text: &str, wait: Option<f64>) 
         "spending limit",
         "额度已用",
     ];
-    let said = WORDS.iter().any(|word| text.contains(word)) || matches!(code, "1113" | "30001");
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    // A reply about too many requests may offer to sell more.
+    let offers = [
+        " top up",
+        "top-up",
+        "recharge",
+        "purchase credits",
+        "add credits",
+    ];
+    let offer = says(&offers) && !says(RATE_WORDS);
+    let said = says(WORDS) || offer || matches!(code, "1113" | "30001");
+    if status.is_some_and(|status| status >= 500) {
+        // A gateway may pass on an empty account as its own failure; it quotes the code then.
+        return says(&["insufficient_quota", "insufficient balance", "余额不足"]);
+    }
     // Gemini words its limit for each minute like an empty account, but says when to come back.
     let quota = text.contains("exceeded your current quota")
         && !text.contains("resource_exhausted")
@@ -203,8 +280,21 @@ fn is_overflow(status: Option<u16>, code: &str, text: &str) -> bool {
         "输入过长",
         "超出最大长度",
         "超过最大长度",
+        "长度超过",
+        "超长",
         "longest allowed",
         "token limit",
+        "maximum tokens exceeded",
+        "exceed max message tokens",
+        "`inputs` tokens + ",
+        "messages too long",
+        "message is too long",
+        "max input characters",
+        "max input tokens",
+        "larger than the max context",
+        "exceeds max context",
+        "exceeds the context",
+        "tokens in the prompt",
     ];
     // A limit for each minute speaks of tokens too; only a request that can never pass counts here.
     let words = match status {
@@ -265,11 +355,16 @@ fn is_model_missing(status: Option<u16>, code: &str, text: &str) -> bool {
 }
 
 /// Parameters we send and can do without, by wire name, and other words that mean them.
-const PARAMETERS: [(&str, &[&str]); 11] = [
+const PARAMETERS: [(&str, &[&str]); 12] = [
     ("max_completion_tokens", &["max_completion_tokens"]),
     (
         "max_tokens",
-        &["max_tokens", "max_output_tokens", "maxoutputtokens"],
+        &[
+            "max_tokens",
+            "max_output_tokens",
+            "maxoutputtokens",
+            "max_new_tokens",
+        ],
     ),
     ("temperature", &["temperature"]),
     ("stream_options", &["stream_options", "include_usage"]),
@@ -288,7 +383,8 @@ const PARAMETERS: [(&str, &[&str]); 11] = [
     ("parallel_tool_calls", &["parallel_tool_calls"]),
     ("seed", &["seed"]),
     ("top_p", &["top_p"]),
-    ("tools", &["tools"]),
+    ("tools", &["tools", "tool use", "function calling"]),
+    ("stream", &["stream", "streaming"]),
 ];
 
 /// The parameter a refusal names: by field, else the first one the message speaks of.
@@ -302,6 +398,9 @@ fn refused_parameter(details: &Details) -> Option<String> {
         if let Some(name) = known_parameter(&root) {
             return Some(name.to_owned());
         }
+    }
+    if details.code.as_deref() == Some("json_validate_failed") {
+        return Some("response_format".to_owned());
     }
     let text = details.message.to_lowercase();
     // A server that was not started for tools: nothing to leave out.
@@ -333,7 +432,10 @@ fn refuses(text: &str) -> bool {
         "not allowed",
         "not permitted",
         "must be",
+        "must contain",
         "must not",
+        "may only be",
+        "failed to generate json",
         "should be",
         "extra inputs",
         "extra fields",
@@ -358,6 +460,8 @@ fn refuses(text: &str) -> bool {
         "required",
         "incompatible",
         "不支持",
+        "不合法",
+        "非法",
         "无效",
         "参数",
         "passed back",

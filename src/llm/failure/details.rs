@@ -30,8 +30,13 @@ pub fn details(body: &str) -> Details {
 /// The text of a page, or the start of whatever it is.
 fn plain(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
+    if lower.starts_with("<?xml") || lower.starts_with("<error") {
+        return shorten(&without_tags(body));
+    }
     if !lower.starts_with("<!doctype") && !lower.starts_with("<html") {
-        return shorten(body);
+        // `null`, `{}` and the like say nothing.
+        let says = body.chars().any(char::is_alphanumeric) && body != "null";
+        return if says { shorten(body) } else { String::new() };
     }
     let title = lower.find("<title>").and_then(|from| {
         let from = from + "<title>".len();
@@ -42,6 +47,15 @@ fn plain(body: &str) -> String {
         Some(title) if !title.is_empty() => format!("a web page titled {title:?}"),
         _ => "a web page instead of JSON".to_owned(),
     }
+}
+
+/// The words of an XML body.
+fn without_tags(body: &str) -> String {
+    let texts = body.split('<').filter_map(|part| part.split_once('>'));
+    let words = texts
+        .map(|(_, text)| text.trim())
+        .filter(|text| !text.is_empty());
+    words.collect::<Vec<_>>().join(": ")
 }
 
 pub fn shorten(text: &str) -> String {
@@ -93,7 +107,7 @@ fn joined(items: &[Value], depth: u8) -> Option<Details> {
 }
 
 fn details_of_object(value: &Value, depth: u8) -> Option<Details> {
-    const MESSAGES: [&str; 14] = [
+    const MESSAGES: [&str; 20] = [
         "error",
         "errors",
         "message",
@@ -105,6 +119,12 @@ fn details_of_object(value: &Value, depth: u8) -> Option<Details> {
         "error_msg",
         "errorMessage",
         "error_description",
+        "errmsg",
+        "status_msg",
+        "base_resp",
+        "fault",
+        "faultstring",
+        "failure",
         "reason",
         "title",
         "description",
@@ -122,6 +142,7 @@ fn details_of_object(value: &Value, depth: u8) -> Option<Details> {
             "errorCode",
             "status_code",
             "statusCode",
+            "errcode",
         ],
     );
     let mut found = inner.or_else(|| named_only(&kind, code.as_deref()))?;

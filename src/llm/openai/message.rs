@@ -26,15 +26,27 @@ pub fn error_in(value: &Value) -> Option<Value> {
         None | Some(Value::Null | Value::Bool(false)) => {}
         Some(_) => return Some(value.clone()),
     }
+    if let Some(error) = failed_frame(value) {
+        return Some(error);
+    }
     let is_answer = ["choices", "data", "models", "usage"]
         .iter()
         .any(|n| value.get(*n).is_some());
-    let speaks = ["message", "msg", "detail", "code", "errors"]
+    let says = |said: &Value| !said.is_null() && said.get("role").is_none();
+    let speaks = ["message", "msg", "detail", "code", "errors", "error_msg"]
         .iter()
-        .any(|name| value.get(*name).is_some_and(|said| !said.is_null()));
+        .any(|name| value.get(*name).is_some_and(says));
     (!is_answer && speaks)
         .then(|| value.clone())
         .or_else(|| no_choices_but_message(value))
+}
+
+/// `{"base_resp": {"status_code": 1004, "status_msg": "login fail"}, "choices": null}`: MiniMax and
+/// its kin report failures beside an empty answer.
+fn failed_frame(value: &Value) -> Option<Value> {
+    let frame = value.get("base_resp")?;
+    let code = frame.get("status_code").and_then(Value::as_i64);
+    code.is_some_and(|code| code != 0).then(|| frame.clone())
 }
 
 /// `{"code": …, "message": …, "data": null}`: a flat error that keeps the usual frame.
@@ -95,7 +107,11 @@ fn read_usage(usage: &Value) -> Usage {
     }
 }
 
+/// A count; some servers write it as text.
 fn whole_number(value: &Value) -> Option<u64> {
+    if let Some(text) = value.as_str() {
+        return text.trim().parse().ok();
+    }
     let float = || value.as_f64().filter(|n| n.is_finite() && *n >= 0.0);
     value
         .as_u64()

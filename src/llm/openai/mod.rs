@@ -25,7 +25,7 @@ pub fn decode(response: &HttpResponse) -> Result<Reply, LlmError> {
     let Some(value) = success_body(response, message::error_in)? else {
         return decode_all::<Chunks>(&response.body);
     };
-    let choice = message::first_choice(&value).ok_or_else(|| unreadable(&value))?;
+    let choice = message::first_choice(&value).ok_or_else(|| no_choice(&value))?;
     let mut answer = Answer::default();
     message::read_head(&mut answer, &value);
     message::read_choice(&mut answer, choice, message::Form::Whole);
@@ -33,6 +33,14 @@ pub fn decode(response: &HttpResponse) -> Result<Reply, LlmError> {
         return Err(failure::from_stream(&error, &answer.text));
     }
     answer.finish()
+}
+
+/// An empty list is an answer without content; anything else is no answer of this dialect.
+fn no_choice(value: &Value) -> LlmError {
+    match value.get("choices") {
+        Some(Value::Array(choices)) if choices.is_empty() => LlmError::EmptyAnswer,
+        _ => unreadable(value),
+    }
 }
 
 /// Ids, sorted, without doubles.

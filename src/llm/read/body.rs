@@ -1,6 +1,6 @@
 //! What all readers share: the JSON of an answer, and the sentence when there is none.
 
-use super::ReadError;
+use super::{ReadError, fields};
 use crate::llm::Finish;
 use crate::llm::json::{self, Candidate, Found};
 use serde_json::Value;
@@ -47,13 +47,20 @@ impl Body {
         &self.found.candidates
     }
 
-    /// What the first candidate gives that fits; with whether it was cut.
+    /// What the first candidate gives that fits, as it is or out of a wrapping; with whether it was
+    /// cut.
     pub fn first<T>(&self, read: impl Fn(&Value) -> Option<T>) -> Option<(T, bool)> {
-        let mut fitting = self
-            .candidates()
-            .iter()
-            .filter_map(|candidate| read(&candidate.value).map(|read| (read, candidate.truncated)));
-        fitting.next()
+        let candidates = self.candidates().iter();
+        let mut plain =
+            candidates.filter_map(|found| read(&found.value).map(|read| (read, found.truncated)));
+        plain.next().or_else(|| {
+            let candidates = self.candidates().iter();
+            let mut wrapped = candidates.filter_map(|found| {
+                let inner = unwrapped(&found.value)?;
+                read(&inner).map(|read| (read, found.truncated))
+            });
+            wrapped.next()
+        })
     }
 
     /// Why nothing could be read.
@@ -72,7 +79,7 @@ impl Body {
     /// Lines of a list in plain text, without their bullets; `None` when the answer is no list.
     /// `bare` also takes lines without bullets.
     pub fn lines(&self, bare: bool) -> Option<Vec<String>> {
-        if !self.candidates().is_empty() || is_refusal(self.text()) {
+        if !self.candidates().is_empty() || is_refusal(self.text()) || is_broken_json(self.text()) {
             return None;
         }
         let lines = self.text().lines().map(str::trim);
@@ -95,6 +102,41 @@ impl Body {
         let bare_lines: Vec<String> = bare_lines.collect();
         (bare && !bare_lines.is_empty()).then_some(bare_lines)
     }
+}
+
+/// `{"result": {…}}`, `[{…}]`, and the arguments of a call, also as text.
+fn unwrapped(value: &Value) -> Option<Value> {
+    const WRAPPINGS: [&str; 10] = [
+        "result",
+        "results",
+        "response",
+        "output",
+        "data",
+        "answer",
+        "arguments",
+        "parameters",
+        "input",
+        "json",
+    ];
+    let inner = match value {
+        Value::Array(items) if items.len() == 1 => items.first()?,
+        Value::Object(object) => {
+            let only = || object.values().next().filter(|_| object.len() == 1);
+            fields::field(object, &WRAPPINGS).or_else(only)?
+        }
+        _ => return None,
+    };
+    match inner {
+        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::Object(_) | Value::Array(_) => Some(inner.clone()),
+        _ => None,
+    }
+}
+
+/// Meant as JSON but not readable as such: its lines are no list.
+fn is_broken_json(text: &str) -> bool {
+    let opens = |line: &str| line.starts_with(['{', '｛', '[', '［', '【']);
+    text.lines().any(|line| opens(line.trim())) || text.contains("\":")
 }
 
 /// "Here are the queries:" and headings.

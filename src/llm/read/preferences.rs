@@ -135,6 +135,7 @@ fn preference_list(value: &Value) -> Option<Vec<RawPreference>> {
         }
         Value::Object(object) => match fields::field(object, &PREFERENCE_LISTS) {
             Some(inner @ (Value::Array(_) | Value::Object(_))) => preference_list(inner),
+            Some(one @ Value::String(_)) => preference(one).map(|one| vec![one]),
             _ => preferences_by_kind(object).or_else(|| preference(value).map(|one| vec![one])),
         },
         _ => None,

@@ -73,6 +73,7 @@ fn query_list(value: &Value, facets: &[&str]) -> Option<Vec<FacetQuery>> {
             (queries.len() * 2 > items.len()).then_some(queries)
         }
         Value::Object(object) => match fields::field(object, &QUERY_LISTS) {
+            Some(one @ Value::String(_)) => query(one, facets).map(|query| vec![query]),
             Some(inner) => query_list(inner, facets),
             None => query_map(object, facets),
         },
@@ -81,17 +82,20 @@ fn query_list(value: &Value, facets: &[&str]) -> Option<Vec<FacetQuery>> {
 }
 
 fn query(item: &Value, facets: &[&str]) -> Option<FacetQuery> {
-    match item {
-        Value::String(_) => Some(FacetQuery {
+    let found = match item {
+        Value::String(_) => FacetQuery {
             facet: None,
             text: as_text(item)?,
-        }),
-        Value::Object(object) => Some(FacetQuery {
+        },
+        Value::Object(object) => FacetQuery {
             facet: fields::text(object, &FACET_NAMES).and_then(|name| facet(&name, facets)),
             text: fields::text(object, &QUERY_NAMES)?,
-        }),
-        _ => None,
-    }
+        },
+        _ => return None,
+    };
+    // "..." in an example is no query.
+    let dots = found.text.chars().all(|c| ".… ".contains(c));
+    (!dots).then_some(found)
 }
 
 /// `{"q_style": "…", "habit": ["…"]}`, or `{"q1": "…"}`.

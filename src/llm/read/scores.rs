@@ -91,6 +91,10 @@ fn in_lines(body: &Body, ids: &[String]) -> Option<Read<Vec<SalienceItem>>> {
         [_] => vec![Given::One(Value::String(text.to_owned()))],
         _ => super::verdicts::by_line(text, ids, body.cut),
     };
+    let given = match given.iter().all(|given| *given == Given::Missing) {
+        true => by_place(text, ids.len(), body.cut)?,
+        false => given,
+    };
     let items = ids.iter().zip(&given).map(|(id, given)| item(id, given));
     let value: Vec<SalienceItem> = items.collect();
     let any = value
@@ -110,6 +114,19 @@ fn in_lines(body: &Body, ids: &[String]) -> Option<Read<Vec<SalienceItem>>> {
     })
 }
 
+/// `8, 3, 7` or one score a line: only when there is exactly one for each id.
+fn by_place(text: &str, wanted: usize, cut: bool) -> Option<Vec<Given>> {
+    let pieces = text.split([',', '，', '、', ';', '\n', ' ']).map(str::trim);
+    let pieces: Vec<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
+    let scores = || pieces.iter().all(|piece| in_text(piece).is_some());
+    let given = || {
+        pieces
+            .iter()
+            .map(|piece| Given::One(Value::String((*piece).to_owned())))
+    };
+    (pieces.len() == wanted && !cut && scores()).then(|| given().collect())
+}
+
 /// A score of 0 to 10 as models write it: `8`, `"8/10"`, `"９分"`. Out of range, on another scale,
 /// a word or a truth value is invalid, never clamped.
 pub fn score(value: &Value) -> ReadScore {
@@ -119,7 +136,8 @@ pub fn score(value: &Value) -> ReadScore {
         _ => None,
     };
     match number {
-        Some(number) if (0.0..=10.0).contains(&number) => ReadScore::Score(number),
+        // Minus nought is nought.
+        Some(number) if (0.0..=10.0).contains(&number) => ReadScore::Score(number.abs()),
         _ => ReadScore::Invalid(super::body::excerpt(&value.to_string())),
     }
 }
@@ -129,7 +147,7 @@ fn in_text(text: &str) -> Option<f64> {
     let text =
         without_label(text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'".contains(c)));
     let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'".contains(c));
-    let text = text.trim_end_matches(['.', '。']);
+    let text = without_remark(text).trim_end_matches(['.', '。', ',', '，', '!', '！']);
     let (own, scale) = match text
         .split_once('/')
         .or_else(|| text.split_once(" out of "))
@@ -141,7 +159,42 @@ fn in_text(text: &str) -> Option<f64> {
     if scale.is_some_and(|scale| plain_number(without_unit(scale)) != Some(10.0)) {
         return None;
     }
-    plain_number(without_unit(own))
+    plain_number(without_unit(own)).or_else(|| in_chinese(without_unit(own)))
+}
+
+/// "8/10 - relevant", "8 (high)", "8分（满分10分）": without the remark, unless numbers in it could
+/// mean another scale.
+fn without_remark(text: &str) -> &str {
+    let starts = [" - ", " – ", " — ", "(", "（", ", ", "，", "; ", "；"];
+    let Some(at) = starts.iter().filter_map(|start| text.find(start)).min() else {
+        return text;
+    };
+    let (own, remark) = text.split_at(at);
+    let digits: String = remark.chars().filter(char::is_ascii_digit).collect();
+    let scale = ["满分", "out of"].iter().any(|word| remark.contains(word));
+    match digits.is_empty() || (digits == "10" && scale) {
+        true => own.trim_end(),
+        false => text,
+    }
+}
+
+/// 八, 七点五.
+fn in_chinese(text: &str) -> Option<f64> {
+    let digit = |text: &str| -> Option<f64> {
+        let all = [
+            "零", "一", "二", "三", "四", "五", "六", "七", "八", "九", "十",
+        ];
+        let found = all.iter().position(|word| *word == text).or(match text {
+            "〇" => Some(0),
+            "两" => Some(2),
+            _ => None,
+        })?;
+        Some(found as f64)
+    };
+    match text.split_once('点') {
+        Some((whole, tenths)) => Some(digit(whole)? + digit(tenths)? / 10.0),
+        None => digit(text),
+    }
 }
 
 /// Full-width digits and marks as ASCII ones.

@@ -337,3 +337,98 @@ fn missing_and_foreign_slots_are_said() {
     }
     assert!(!said.contains("quiet"));
 }
+
+#[test]
+fn wrappings_come_off_and_broken_json_is_no_list_of_lines() {
+    let table: [(&str, Option<&[&str]>); 8] = [
+        (r#"{"result":{"queries":["a","b"]}}"#, Some(&["a", "b"])),
+        (r#"[{"queries":["a"]}]"#, Some(&["a"])),
+        (
+            r#"<tool_call>{"name":"expand","arguments":"{\"queries\":[\"a\"]}"}</tool_call>"#,
+            Some(&["a"]),
+        ),
+        (r#"{\"queries\": [\"a\"]}"#, Some(&["a"])),
+        (
+            r#"Example: {"queries":["..."]} Mine: {"queries":["a"]}"#,
+            Some(&["a"]),
+        ),
+        (r#"{"queries":["你好","😀"]}"#, Some(&["你好", "😀"])),
+        (r#"{"queries": ["a" "b"]}"#, None),
+        ("{'queries': ['it''s', 'b']}", None),
+    ];
+    for (text, expected) in table {
+        let read = queries(text, &Finish::Stop, 5);
+        let found = read.as_ref().ok().map(|read| read.value.as_slice());
+        let expected: Option<Vec<String>> = expected.map(own);
+        assert_eq!(found, expected.as_deref(), "{text}");
+    }
+}
+
+#[test]
+fn plain_lists_count_only_when_there_is_one_for_each_id() {
+    let five = own(&["1", "2", "3", "4", "5"]);
+    for text in [
+        "8, 3, 7, 1, 2",
+        "8\n3\n7\n1\n2",
+        "1. 8\n2. 3\n3. 7\n4. 1\n5. 2",
+    ] {
+        let read = salience(text, &Finish::Stop, &five).expect(text);
+        let scores: Vec<ReadScore> = read.value.into_iter().map(|item| item.score).collect();
+        assert_eq!(
+            scores,
+            [8.0, 3.0, 7.0, 1.0, 2.0].map(ReadScore::Score),
+            "{text}"
+        );
+    }
+    for text in ["8, 3, 7, 1", "8 3 7 1 2 9", "about 8, 3, 7 or so"] {
+        assert!(salience(text, &Finish::Stop, &five).is_err(), "{text}");
+    }
+    let three = &five[..3];
+    for text in [
+        "1. Yes\n2. No\n3. Yes",
+        "Yes\nNo\nYes",
+        "1 - yes\n2 - no\n3 - yes",
+    ] {
+        let read = verdicts(text, &Finish::Stop, three).expect(text);
+        let found: Vec<ReadVerdict> = read.value.into_iter().map(|item| item.verdict).collect();
+        let expected = [ReadVerdict::Met, ReadVerdict::NotMet, ReadVerdict::Met];
+        assert_eq!(found, expected, "{text}");
+    }
+    assert!(verdicts("Yes\nNo", &Finish::Stop, three).is_err());
+}
+
+#[test]
+fn verdicts_and_scores_stand_in_sentences_too() {
+    let table = [
+        ("The requirement is not met.", Some(false)),
+        ("It is correct.", Some(true)),
+        ("It does not meet the requirement", Some(false)),
+        ("我认为不正确", Some(false)),
+        ("符合要求。", Some(true)),
+        ("并不正确", Some(false)),
+        ("Is it met?", None),
+        ("正确与否无法判断", None),
+        ("not incorrect", None),
+        ("partially met", None),
+        ("I think it depends", None),
+    ];
+    for (text, expected) in table {
+        assert_eq!(verdict(&json!(text)), expected, "{text}");
+    }
+    let table = [
+        ("八分", Some(8.0)),
+        ("七点五", Some(7.5)),
+        ("8/10 - relevant", Some(8.0)),
+        ("8 (high)", Some(8.0)),
+        ("8 (out of 5)", None),
+        ("7,5", None),
+        ("7-8", None),
+    ];
+    for (text, expected) in table {
+        let found = match score(&json!(text)) {
+            ReadScore::Score(found) => Some(found),
+            _ => None,
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+}

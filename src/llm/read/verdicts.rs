@@ -88,6 +88,10 @@ fn in_words(body: &Body, ids: &[String]) -> Result<Vec<Given>, ReadError> {
         [_] => vec![Given::One(Value::String(text.to_owned()))],
         _ => by_line(text, ids, body.cut),
     };
+    let given = match given.iter().all(|given| *given == Given::Missing) {
+        true => by_place(text, ids.len(), body.cut).unwrap_or(given),
+        false => given,
+    };
     let readable = |given: &Given| match given {
         Given::One(value) => verdict(value).is_some(),
         _ => false,
@@ -192,10 +196,42 @@ pub fn by_line(text: &str, ids: &[String], cut: bool) -> Vec<Given> {
     given
 }
 
+/// One verdict a line: only when there is exactly one for each id.
+fn by_place(text: &str, wanted: usize, cut: bool) -> Option<Vec<Given>> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let verdicts = || lines.iter().all(|line| in_text(line).is_some());
+    let given = || {
+        lines
+            .iter()
+            .map(|line| Given::One(Value::String((*line).to_owned())))
+    };
+    (lines.len() == wanted && !cut && verdicts()).then(|| given().collect())
+}
+
 fn id_and_rest(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*-•|#[(`".contains(c));
-    let end = line.find([':', '：', '|', ']', ')', '=', '\t'])?;
-    let rest = line[end..].trim_matches(|c: char| c.is_whitespace() || "*:：|])=`".contains(c));
+    // "1. Yes", "1 - Yes": behind a number other marks part as well.
+    let digits = line
+        .find(|c: char| !c.is_ascii_digit())
+        .filter(|end| *end > 0);
+    let numbered = digits.filter(|end| {
+        let rest = line[*end..].trim_start_matches('*');
+        let parts = [". ", ".* ", ".** ", " - ", " – ", " — ", "、", " "];
+        parts.iter().any(|part| rest.starts_with(part))
+    });
+    let end = match numbered {
+        Some(end)
+            if !line[end..]
+                .trim_start_matches(' ')
+                .starts_with([':', '：', '|', '=']) =>
+        {
+            end
+        }
+        _ => line.find([':', '：', '|', ']', ')', '=', '\t'])?,
+    };
+    let rest =
+        line[end..].trim_matches(|c: char| c.is_whitespace() || "*:：|])=`.-–—、".contains(c));
     let id = line[..end].trim().trim_end_matches('*');
     (!id.is_empty() && !rest.is_empty()).then(|| (id.to_owned(), rest))
 }

@@ -22,6 +22,11 @@ pub fn in_text(text: &str) -> Option<bool> {
     if let Some(met) = agreed(lines.iter().map(|line| word(line))) {
         return Some(met);
     }
+    if lines.len() == 1
+        && let Some(met) = in_sentence(text)
+    {
+        return Some(met);
+    }
     let first = lines.first().and_then(|line| word(head(line)));
     let last = lines
         .last()
@@ -32,6 +37,86 @@ pub fn in_text(text: &str) -> Option<bool> {
         (first, last) => first.or(last),
     }?;
     (!met || !denies(text)).then_some(met)
+}
+
+/// "The requirement is not met.", "我认为不正确": a verdict among words that say nothing else.
+fn in_sentence(text: &str) -> Option<bool> {
+    const NEUTRAL: [&str; 41] = [
+        "the",
+        "this",
+        "that",
+        "it",
+        "its",
+        "output",
+        "response",
+        "answer",
+        "reply",
+        "text",
+        "requirement",
+        "criterion",
+        "is",
+        "was",
+        "are",
+        "has",
+        "been",
+        "i",
+        "i'd",
+        "think",
+        "believe",
+        "would",
+        "say",
+        "my",
+        "so",
+        "therefore",
+        "thus",
+        "hence",
+        "overall",
+        "clearly",
+        "does",
+        "do",
+        "did",
+        "a",
+        "to",
+        "with",
+        "user's",
+        "verdict",
+        "final",
+        "given",
+        "as",
+    ];
+    if text.contains(['?', '？']) {
+        return None;
+    }
+    let lower = text.to_lowercase().replace('’', "'");
+    let words = lower.split(|c: char| c.is_whitespace() || ".,!;:*_`\"()".contains(c));
+    let words = words.filter(|word| !word.is_empty() && !NEUTRAL.contains(word));
+    let rest: Vec<&str> = words.collect();
+    if rest.len() < 4
+        && let Some(met) = word(&rest.join(" "))
+    {
+        return Some(met);
+    }
+    let mut chinese = lower.replace("是否", "？");
+    for filler in [
+        "我认为",
+        "我觉得",
+        "因此",
+        "所以",
+        "该",
+        "此",
+        "输出",
+        "回答",
+        "回复",
+        "要求",
+        "需求",
+        "并",
+    ] {
+        chinese = chinese.replace(filler, "");
+    }
+    let bare = chinese
+        .trim()
+        .trim_end_matches(['。', '.', '的', '了', '！']);
+    word(bare).or_else(|| word(bare.strip_prefix('是')?))
 }
 
 /// All the same, none unreadable.
@@ -142,7 +227,7 @@ pub fn head(text: &str) -> &str {
 
 /// A text that is a verdict and nothing else.
 fn word(text: &str) -> Option<bool> {
-    const YES: [&str; 33] = [
+    const YES: [&str; 45] = [
         "1",
         "1.0",
         "1/1",
@@ -173,11 +258,23 @@ fn word(text: &str) -> Option<bool> {
         "真",
         "完全正确",
         "完全符合",
+        "没错",
+        "√",
+        "👍",
+        "yep",
+        "yeah",
+        "affirmative",
+        "accurate",
+        "meets",
+        "satisfies",
+        "fulfills",
+        "fulfils",
+        "complies",
         "✓",
         "✔",
         "✅",
     ];
-    const NO: [&str; 48] = [
+    const NO: [&str; 64] = [
         "0",
         "0.0",
         "0/1",
@@ -226,6 +323,22 @@ fn word(text: &str) -> Option<bool> {
         "❌",
         "×",
         "不达标",
+        "👎",
+        "nope",
+        "negative",
+        "inaccurate",
+        "not accurate",
+        "not meet",
+        "not satisfy",
+        "not fulfill",
+        "not fulfil",
+        "not comply",
+        "doesn't meet",
+        "doesn't satisfy",
+        "not",
+        "wasn't met",
+        "violates",
+        "violated",
     ];
     let text = narrow(text)
         .to_lowercase()
