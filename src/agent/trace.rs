@@ -67,6 +67,9 @@ pub struct CallRecord {
     pub from_journal: bool,
     #[serde(default)]
     pub retries: u32,
+    /// Parameters as really sent, by their names on the wire: without those the endpoint refuses.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub sent: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

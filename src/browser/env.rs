@@ -167,6 +167,7 @@ impl Env for BrowserEnv {
             duration_ms: delivered.duration_ms,
             from_journal: false,
             retries: delivered.retries,
+            sent: delivered.sent,
         };
         self.write_down(&name, &record).await;
         Ok(record)

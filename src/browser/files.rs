@@ -6,6 +6,8 @@ use super::error::{BrowserError, tried};
 use super::fetch::{OnProgress, Progress, join};
 use super::page;
 use js_sys::{Array, Reflect, Uint8Array};
+use std::cell::RefCell;
+use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, BlobPropertyBag, File, FileList, HtmlAnchorElement, HtmlInputElement, Url};
@@ -132,10 +134,37 @@ fn relative_path(file: &File) -> String {
     path.unwrap_or_else(|| file.name())
 }
 
-/// Offers `parts`, one after the other, as a download called `name`.
+/// Looks at everything that leaves the page: name and bytes in, clean bytes out when something had
+/// to be taken out.
+pub type Guard = Rc<dyn Fn(&str, &[u8]) -> Option<Vec<u8>>>;
+
+thread_local! {
+    static GUARD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+}
+
+/// Sets the one guard of all downloads and copies; the page does it before anything else.
+pub fn set_guard(guard: Guard) {
+    GUARD.set(Some(guard));
+}
+
+/// The text as it may leave the page, for example to the clipboard.
+pub fn guarded(name: &str, text: String) -> String {
+    let guard = GUARD.with_borrow(Clone::clone);
+    let clean = guard.and_then(|guard| guard(name, text.as_bytes()));
+    clean.map_or(text, |bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Offers `parts`, one after the other, as a download called `name`. Each part is looked at by the
+/// guard first.
 pub fn download(name: &str, mime: &str, parts: &[&[u8]]) -> Result<(), BrowserError> {
     let saving = || tried(format!("saving {name}"));
-    let arrays: Array = parts.iter().map(|part| Uint8Array::from(*part)).collect();
+    let guard = GUARD.with_borrow(Clone::clone);
+    let clean = |part: &[u8]| guard.as_ref().and_then(|guard| guard(name, part));
+    let array = |part: &&[u8]| match clean(part) {
+        Some(clean) => Uint8Array::from(clean.as_slice()),
+        None => Uint8Array::from(*part),
+    };
+    let arrays: Array = parts.iter().map(array).collect();
     let options = BlobPropertyBag::new();
     options.set_type(mime);
     let blob =

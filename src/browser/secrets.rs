@@ -102,6 +102,11 @@ pub async fn forget(store: &Store, name: &str) {
     store.delete(Drawer::Settings, &place(name)).await;
 }
 
+/// Forgets every kept key.
+pub async fn forget_all(store: &Store) {
+    store.delete_prefix(Drawer::Settings, &place("")).await;
+}
+
 fn place(name: &str) -> String {
     format!("key {name}")
 }

@@ -3,14 +3,18 @@
 
 use super::abort::Abort;
 use super::clock::{now_ms, sleep};
+use super::gate::Gates;
+use super::meter::Meter;
 use super::page;
 pub use super::wire::Limits;
 use super::wire::Wire;
+use crate::llm::http::HttpResponse;
 use crate::llm::provider::Provider;
-use crate::llm::quirks::{JsonSupport, Quirks};
+use crate::llm::quirks::{JsonSupport, OutputLimitField, Quirks};
 use crate::llm::retry::{self, Decision, Policy};
 use crate::llm::{ApiKey, Chat, LlmError, Reply, history, reach, truncation};
 use futures::future::{Either, select};
+use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::pin::pin;
@@ -47,6 +51,8 @@ pub struct Delivered {
     /// The request as it was answered: without parameters the endpoint refuses, with the output
     /// limit that sufficed.
     pub chat: Chat,
+    /// Its parameters by their names on the wire.
+    pub sent: Map<String, Value>,
     /// Attempts after the first.
     pub retries: u32,
     /// Sentences about the retries.
@@ -60,6 +66,9 @@ pub struct Delivered {
 pub struct Transport {
     learned: Rc<RefCell<HashMap<(String, String), Quirks>>>,
     policy: Policy,
+    gates: Gates,
+    /// What calls cost, and the cap on it.
+    pub meter: Meter,
 }
 
 impl Transport {
@@ -95,13 +104,15 @@ impl Transport {
             max_tokens: Some(TEST_TOKENS),
             ..Chat::default()
         };
+        // A visitor who waits for a test wants to hear of a limit, not to sit it out.
         let policy = Policy {
-            max_wait_seconds: 0.0,
+            max_attempts: 1,
+            max_unreachable_attempts: 1,
             ..self.policy
         };
         let impatient = Self {
-            learned: Rc::clone(&self.learned),
             policy,
+            ..self.clone()
         };
         let unheard: OnHeard = Rc::new(|_: Heard<'_>| {});
         impatient.chat(endpoint, &chat, &unheard, abort).await
@@ -128,6 +139,7 @@ impl Transport {
                 base_url,
                 limits,
                 abort,
+                seen: &|_| {},
             }
             .whole(&request)
             .await?;
@@ -150,24 +162,45 @@ impl Transport {
         } = endpoint;
         reach::allowed_from(&page::origin(), base_url)?;
         let provider = Provider::from_url(base_url);
+        let seen = |response: &HttpResponse| self.gates.learn(base_url, response);
         let wire = Wire {
             provider,
             base_url,
             limits,
             abort,
+            seen: &seen,
         };
         let (started_ms, mut notes, mut attempt) = (now_ms(), Vec::new(), 1);
         loop {
             let quirks = self.quirks(provider, base_url, &chat.model);
             let stream = !quirks.omit.contains("stream");
             let request = provider.encode(&chat, key.as_ref(), base_url, &quirks, stream)?;
-            let error = match wire.call(&request, stream, heard).await {
+            let reserved = self.meter.reserve(base_url, &chat, request.body.len())?;
+            let held = |wait_seconds: f64| {
+                let reason = "the provider's limit for each minute is used up".to_owned();
+                heard(Heard::Again {
+                    reason,
+                    wait_seconds,
+                });
+            };
+            let pass = self.gates.pass(base_url, &chat, held, abort).await?;
+            let outcome = wire.call(&request, stream, heard).await;
+            pass.end(&outcome);
+            match &outcome {
+                Ok(reply) => reserved.settle(base_url, &chat.model, reply.usage.as_ref()),
+                Err(error) if error.may_be_charged() => {
+                    reserved.settle(base_url, &chat.model, None)
+                }
+                Err(_) => drop(reserved),
+            }
+            let error = match outcome {
                 Ok(mut reply) => {
                     reply
                         .warnings
                         .extend(truncation::check(&chat, &reply, base_url));
                     return Ok(Delivered {
                         reply,
+                        sent: request.parameters(),
                         chat: as_sent(chat, &quirks),
                         retries: attempt - 1,
                         notes,
@@ -269,6 +302,11 @@ fn as_sent(mut chat: Chat, quirks: &Quirks) -> Chat {
     let left_out = |name: &str| quirks.omit.contains(name);
     chat.temperature = chat.temperature.filter(|_| !left_out("temperature"));
     chat.seed = chat.seed.filter(|_| !left_out("seed"));
+    let limit = match quirks.output_limit {
+        OutputLimitField::MaxTokens => "max_tokens",
+        OutputLimitField::MaxCompletionTokens => "max_completion_tokens",
+    };
+    chat.max_tokens = chat.max_tokens.filter(|_| !left_out(limit));
     chat.json = chat.json.filter(|_| quirks.json != JsonSupport::None);
     chat
 }

@@ -42,6 +42,8 @@ pub(super) struct Wire<'a> {
     pub base_url: &'a str,
     pub limits: &'a Limits,
     pub abort: &'a Abort,
+    /// Hears status and headers of each response, as far as the server lets a page see them.
+    pub seen: &'a dyn Fn(&HttpResponse),
 }
 
 /// Ends the request on the network when whoever wanted its answer has gone.
@@ -65,6 +67,7 @@ impl Wire<'_> {
         let switch = Switch(Abort::new());
         self.in_time(async {
             let response = self.send(request, &switch.0).await?;
+            (self.seen)(&head(&response));
             let kind = super::fetch::header(&response, "content-type").unwrap_or_default();
             if streamed && response.ok() && !kind.contains("json") {
                 return self.read_stream(&response, heard).await;
@@ -208,6 +211,16 @@ fn to_browser(request: &HttpRequest, switch: &Abort) -> Option<Request> {
         init.set_body_opt_str(Some(&request.body));
     }
     Request::new_with_str_and_init(&request.url, &init).ok()
+}
+
+/// A response without its body.
+fn head(response: &Response) -> HttpResponse {
+    HttpResponse {
+        status: response.status(),
+        headers: headers(response),
+        body: Vec::new(),
+        received_ms: Some(now_ms()),
+    }
 }
 
 /// Those headers that the server lets pages see.

@@ -109,6 +109,9 @@ pub enum LlmError {
     Unreadable { why: String },
     #[error("no answer within {seconds} s")]
     Timeout { seconds: f64 },
+    /// The visitor's own cap, before anything was sent.
+    #[error("not sent, to stay within the budget: {why}")]
+    OverBudget { why: String },
     #[error("cancelled")]
     Cancelled,
 }
@@ -157,6 +160,10 @@ impl LlmError {
                 "Check that the address belongs to a server of the chosen kind."
             }
             LlmError::Timeout { .. } => "Try again, or allow more time in the settings.",
+            LlmError::OverBudget { .. } => {
+                "Raise the cap or complete the price table in Settings, then resume: what is \
+                 finished is kept and not paid again."
+            }
             LlmError::ContentFilter(_) | LlmError::Cancelled => return None,
         };
         Some(hint.to_owned())
@@ -179,6 +186,22 @@ impl LlmError {
         }
     }
 
+    /// Whether the provider may have charged for a call that ended so: the model had begun.
+    pub fn may_be_charged(&self) -> bool {
+        matches!(
+            self,
+            LlmError::StreamCut { .. }
+                | LlmError::StreamError { .. }
+                | LlmError::OutputLimit { .. }
+                | LlmError::EmptyAnswer
+                | LlmError::BrokenToolCall { .. }
+                | LlmError::ContentFilter(_)
+                | LlmError::Unreadable { .. }
+                | LlmError::Timeout { .. }
+                | LlmError::Cancelled
+        )
+    }
+
     /// A run has to stop: every further call would fail the same way.
     pub fn stops_the_run(&self) -> bool {
         matches!(
@@ -191,6 +214,7 @@ impl LlmError {
                 | LlmError::BadAddress { .. }
                 | LlmError::WrongAddress(_)
                 | LlmError::ModelNotFound(_)
+                | LlmError::OverBudget { .. }
                 | LlmError::Cancelled
         )
     }
@@ -221,6 +245,7 @@ impl LlmError {
             LlmError::ContentFilter(_) => "content_filter",
             LlmError::Unreadable { .. } => "unreadable",
             LlmError::Timeout { .. } => "timeout",
+            LlmError::OverBudget { .. } => "over_budget",
             LlmError::Cancelled => "cancelled",
         }
     }
@@ -298,7 +323,7 @@ impl LlmError {
             LlmError::StreamError { said, partial } => vec![&mut said.message, partial],
             LlmError::OutputLimit { what, partial } => vec![what, partial],
             LlmError::BrokenToolCall { tool, why } => vec![tool, why],
-            LlmError::Unreadable { why } => vec![why],
+            LlmError::Unreadable { why } | LlmError::OverBudget { why } => vec![why],
             LlmError::EmptyAnswer | LlmError::Timeout { .. } | LlmError::Cancelled => vec![],
         }
     }

@@ -8,6 +8,7 @@
 pub mod address;
 mod answer;
 pub mod anthropic;
+pub mod budget;
 mod error;
 mod failure;
 pub mod gemini;
@@ -16,6 +17,8 @@ pub mod http;
 pub mod json;
 pub mod key;
 pub mod openai;
+pub mod pace;
+pub mod price;
 pub mod provider;
 pub mod quirks;
 pub mod reach;

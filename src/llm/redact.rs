@@ -3,6 +3,10 @@
 //! Works without a pattern engine: the page carries this code, and the rules are few.
 
 use super::ApiKey;
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{Read, Write};
 
 /// Shown in place of what was taken out.
 const MARK: &str = "[key]";
@@ -42,22 +46,50 @@ pub fn scrub(text: &str, keys: &[&ApiKey]) -> String {
     shapes(&named(&bearer(&out)))
 }
 
-/// Whether the text holds a configured key, plain or percent-encoded: the check before an export.
+/// Whether the text holds a configured key, plain, percent-encoded or as JSON writes it: the check
+/// before an export.
 pub fn holds_key(text: &str, keys: &[&ApiKey]) -> bool {
-    let held = |key: &&ApiKey| {
-        text.contains(key.expose()) || text.contains(&percent_encoded(key.expose()))
-    };
+    let held = |key: &&ApiKey| forms(key.expose()).iter().any(|form| text.contains(form));
     keys.iter().any(held)
 }
 
-fn without_key(text: String, key: &str) -> String {
-    let text = text.replace(key, MARK);
-    let encoded = percent_encoded(key);
-    if encoded == key {
-        text
-    } else {
-        text.replace(&encoded, MARK)
+/// A file without the keys in use; `None` when it holds none, so that it may go out as it is. A
+/// gzip'd file is looked into and packed again.
+pub fn cleaned(file: &[u8], keys: &[&ApiKey]) -> Option<Vec<u8>> {
+    if !file.starts_with(&[0x1f, 0x8b]) {
+        let text = String::from_utf8_lossy(file);
+        return holds_key(&text, keys).then(|| without_keys(&text, keys).into_bytes());
     }
+    let mut text = String::new();
+    MultiGzDecoder::new(file).read_to_string(&mut text).ok()?;
+    if !holds_key(&text, keys) {
+        return None;
+    }
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed
+        .write_all(without_keys(&text, keys).as_bytes())
+        .ok()?;
+    packed.finish().ok()
+}
+
+/// The text without the keys in use; nothing else is touched.
+pub fn without_keys(text: &str, keys: &[&ApiKey]) -> String {
+    let all = keys.iter();
+    all.fold(text.to_owned(), |text, key| without_key(text, key.expose()))
+}
+
+/// The ways in which a file may spell a key.
+fn forms(key: &str) -> Vec<String> {
+    let quoted = serde_json::to_string(key).unwrap_or_default();
+    let quoted = quoted.trim_matches('"').to_owned();
+    vec![key.to_owned(), percent_encoded(key), quoted]
+}
+
+fn without_key(text: String, key: &str) -> String {
+    let forms = forms(key);
+    forms
+        .iter()
+        .fold(text, |text, form| text.replace(form, MARK))
 }
 
 fn percent_encoded(key: &str) -> String {
@@ -240,5 +272,27 @@ mod tests {
         let key = ApiKey::new("my/own+KEY-42").expect("a key");
         assert!(holds_key("…my%2Fown%2BKEY-42…", &[&key]));
         assert!(!holds_key("my/own", &[&key]));
+    }
+
+    #[test]
+    fn files_are_cleaned_also_when_packed_and_left_alone_otherwise() {
+        let key = ApiKey::new(r#"odd"key\42"#).expect("a key");
+        let json = serde_json::json!({ "note": r#"mine is odd"key\42, yours?"# }).to_string();
+        let expected = r#"{"note":"mine is [key], yours?"}"#;
+        let clean = cleaned(json.as_bytes(), &[&key]).expect("a key inside");
+        assert_eq!(String::from_utf8(clean).expect("text"), expected);
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(json.as_bytes()).expect("memory");
+        let packed = packed.finish().expect("memory");
+        let clean = cleaned(&packed, &[&key]).expect("a key inside");
+        let mut text = String::new();
+        MultiGzDecoder::new(clean.as_slice())
+            .read_to_string(&mut text)
+            .expect("gzip");
+        assert_eq!(text, expected);
+        let other = ApiKey::new("another-key").expect("a key");
+        assert_eq!(cleaned(json.as_bytes(), &[&other]), None);
+        assert_eq!(cleaned(&packed, &[&other]), None);
+        assert_eq!(cleaned(&[0x1f, 0x8b, 1, 2], &[&key]), None);
     }
 }

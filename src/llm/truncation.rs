@@ -11,7 +11,7 @@ const SMALLEST_WINDOW: u64 = 1024;
 /// below any estimate, or fill exactly a context window of a power of two.
 pub fn check(chat: &Chat, reply: &Reply, base_url: &str) -> Option<String> {
     let seen = reply.usage.as_ref()?.input?;
-    let expected = estimated_tokens(&prompt_text(chat));
+    let expected = prompt_tokens(chat);
     if !looks_cut(seen, expected) {
         return None;
     }
@@ -30,6 +30,11 @@ fn looks_cut(seen: u64, expected: u64) -> bool {
     let far_below = seen * 2 < expected;
     let full_window = seen.is_power_of_two() && seen * 9 / 10 < expected;
     expected > SMALLEST_WINDOW / 2 && (far_below || full_window && seen >= SMALLEST_WINDOW)
+}
+
+/// A low estimate of a prompt's tokens.
+pub fn prompt_tokens(chat: &Chat) -> u64 {
+    estimated_tokens(&prompt_text(chat))
 }
 
 /// About four characters of ASCII to a token, and two of other scripts to three tokens or fewer;

@@ -98,6 +98,11 @@ fn is_reset(name: &str) -> bool {
     name.contains("ratelimit") && name.contains("reset")
 }
 
+/// Seconds until the reset that a header names.
+pub(in crate::llm) fn until_reset(value: &str, now_ms: Option<f64>) -> Option<f64> {
+    reset(value, now_ms)
+}
+
 /// Large bare numbers are points in time, in seconds or milliseconds.
 fn reset(value: &str, now_ms: Option<f64>) -> Option<f64> {
     match value.trim().parse::<f64>() {

@@ -205,6 +205,7 @@ impl Env for FakeEnv {
             duration_ms: 1.0,
             from_journal: false,
             retries: 0,
+            sent: serde_json::Map::new(),
         })
     }
 

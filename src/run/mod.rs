@@ -10,6 +10,7 @@ pub mod lost;
 pub mod outcome;
 pub mod passages;
 pub mod record;
+pub mod spend;
 pub mod timeline;
 
 use crate::agent::trace::{CallRecord, PromptRef, StageRecord};

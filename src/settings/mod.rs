@@ -2,6 +2,7 @@
 
 pub mod params;
 
+use crate::llm::price::PriceTable;
 use crate::run::record::{ModelRef, Params};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,10 @@ pub struct Settings {
     /// Where the judge's model answers, when [`Judge::Other`] is chosen.
     pub judge_endpoint: Endpoint,
     pub params: Params,
+    /// What tokens cost; the visitor's to change.
+    pub prices: PriceTable,
+    /// US dollars that may be spent in all; none for no limit.
+    pub cap_usd: Option<f64>,
     pub theme: Theme,
     /// For a projector.
     pub large_type: bool,

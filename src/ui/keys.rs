@@ -1,8 +1,8 @@
 //! The visitor's keys: in memory, one for each address, never beside the settings.
 
 use crate::browser::transport::Endpoint as Target;
-use crate::llm::ApiKey;
 use crate::llm::provider::Provider;
+use crate::llm::{ApiKey, redact};
 use crate::settings::{Choice, Endpoint, Settings};
 use leptos::prelude::*;
 use std::collections::BTreeMap;
@@ -42,6 +42,24 @@ impl Keys {
 
     pub fn forget(&self, base_url: &str) {
         self.0.update(|keys| drop(keys.remove(&host(base_url))));
+    }
+
+    /// A file or text without any key that is held; `None` when none is in it.
+    pub fn cleaned(&self, file: &[u8]) -> Option<Vec<u8>> {
+        self.0.with_untracked(|keys| {
+            let held: Vec<&ApiKey> = keys.values().collect();
+            redact::cleaned(file, &held)
+        })
+    }
+
+    /// Forgets every key held in this tab.
+    pub fn forget_all(&self) {
+        self.0.set(BTreeMap::new());
+    }
+
+    /// How many keys are held in this tab.
+    pub fn count(&self) -> usize {
+        self.0.with(BTreeMap::len)
     }
 
     /// Which key a run with these settings lacks, in a sentence with the next step.

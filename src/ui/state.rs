@@ -10,6 +10,7 @@ use crate::bench::ids::InstanceId;
 use crate::browser::cache::FileCache;
 use crate::browser::dataset::Library;
 use crate::browser::engine::Engine;
+use crate::browser::files;
 use crate::browser::persist::Runs;
 use crate::browser::store::{Drawer, Store};
 use crate::browser::transport::Transport;
@@ -17,6 +18,7 @@ use crate::route::{DatasetKey, Route};
 use crate::settings::{Settings, Theme};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::rc::Rc;
 use std::sync::Arc;
 use wasm_bindgen::JsValue;
 
@@ -99,17 +101,39 @@ impl Lab {
 
     /// Opens store and dataset, then warms the engine up. The page works meanwhile.
     pub fn start(self) {
+        self.guard_exports();
         self.visit_address();
         spawn_local(async move {
             let notices = self.notices;
             let store = Store::open(move |text| notices.info(text)).await;
             let edge = Edge::new(store);
+            self.price(&edge);
             self.edge.set(Some(edge.clone()));
             self.data.ensure(self, self.wanted());
             self.runner.restore(edge.runs.all().await);
             // Whatever is wrong with the engine is said when a run needs it.
             let _ = edge.engine.start().await;
         });
+    }
+
+    /// No key leaves the page in a file or a copied text.
+    fn guard_exports(self) {
+        let (keys, notices) = (self.keys, self.notices);
+        files::set_guard(Rc::new(move |name, bytes| {
+            let clean = keys.cleaned(bytes)?;
+            notices.info(format!(
+                "A key in use stood in {name}; it was replaced by [key] before it left the page."
+            ));
+            Some(clean)
+        }));
+    }
+
+    /// Tells the meter of the calls what the visitor set.
+    fn price(self, edge: &Edge) {
+        let (cap, prices) = self
+            .settings
+            .with_untracked(|settings| (settings.cap_usd, settings.prices.clone()));
+        edge.transport.meter.configure(cap, prices);
     }
 
     /// The dataset the address asks for; the bundled one for views that need none.
@@ -171,6 +195,9 @@ impl Lab {
         self.settings.update(change);
         let settings = self.settings.get_untracked();
         show_theme(&settings);
+        if let Some(edge) = self.edge.get_untracked() {
+            self.price(&edge);
+        }
         if let Ok(Some(storage)) = window().local_storage() {
             // A full or forbidden storage: the choice holds until the tab is closed.
             let _ = storage.set_item(SETTINGS, &settings.write());

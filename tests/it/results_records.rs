@@ -191,6 +191,7 @@ fn call(role: &str, prompt_id: &str, after_ms: f64) -> CallRecord {
         duration_ms: 350.7,
         from_journal: role == "grader",
         retries: 1,
+        sent: serde_json::Map::new(),
     }
 }
 

@@ -171,7 +171,11 @@ fn model_event(call: &CallRecord) -> ModelEvent {
         cache: call.from_journal.then_some("read"),
         completed: iso(call.started_ms + call.duration_ms),
         working_time: seconds(call.duration_ms),
-        metadata: json!({ "base_url": call.base_url, "prompt": call.prompt }),
+        metadata: json!({
+            "base_url": call.base_url,
+            "prompt": call.prompt,
+            "parameters_sent": call.sent,
+        }),
     }
 }
 

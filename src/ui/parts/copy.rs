@@ -1,5 +1,6 @@
 //! A button that copies text.
 
+use crate::browser::files::guarded;
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ pub fn CopyButton(
     let copied = RwSignal::new(false);
     let copy = move |_| {
         // The promise is dropped: a refusal leaves the label as it was only a moment longer.
-        let _ = window().navigator().clipboard().write_text(&text.run(()));
+        let text = guarded("the copied text", text.run(()));
+        let _ = window().navigator().clipboard().write_text(&text);
         copied.set(true);
         set_timeout(
             move || _ = copied.try_set(false),

@@ -3,6 +3,8 @@
 mod endpoint;
 mod key;
 mod params;
+mod prices;
+mod spending;
 mod storage;
 
 use crate::settings::{Choice, Judge, Theme};
@@ -10,6 +12,7 @@ use crate::ui::state::lab;
 use endpoint::EndpointForm;
 use leptos::prelude::*;
 use params::Params;
+use spending::Spending;
 use storage::Storage;
 
 #[component]
@@ -22,6 +25,7 @@ pub fn SettingsPage() -> impl IntoView {
             </header>
             <Agent />
             <JudgeSection />
+            <Spending />
             <Params />
             <Look />
             <Storage />

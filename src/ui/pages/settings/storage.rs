@@ -1,5 +1,6 @@
 //! What this browser keeps, and how to be rid of it.
 
+use crate::browser::secrets;
 use crate::ui::parts::Dialog;
 use crate::ui::state::lab;
 use crate::words::size;
@@ -42,9 +43,32 @@ pub fn Storage() -> impl IntoView {
             let _ = cleared.try_update(|cleared| *cleared += 1); // the page may be gone by now
         });
     };
+    let forget_keys = move |_| {
+        lab.keys.forget_all();
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
+        spawn_local(async move {
+            secrets::forget_all(&edge.store).await;
+            lab.notices
+                .good("All keys are forgotten, in this tab and on this device");
+        });
+    };
+    let held = move || match lab.keys.count() {
+        0 => "No key is held in this tab.".to_owned(),
+        1 => "One key is held in this tab.".to_owned(),
+        many => format!("{many} keys are held in this tab."),
+    };
     view! {
         <section class="block" aria-labelledby="storage-head">
             <h2 id="storage-head">"Local data"</h2>
+            <div class="card row">
+                <div class="grow">
+                    <p>{held}</p>
+                    <p class="muted small">"Keys stay in memory. Those you chose to keep on this device are encrypted with your passphrase. Files and copied texts are searched for keys in use before they leave the page."</p>
+                </div>
+                <button type="button" class="button" on:click=forget_keys>"Forget all keys"</button>
+            </div>
             <div class="card row">
                 <div class="grow">
                     <p><Suspense fallback=|| "…">{words}</Suspense>" "{runs}</p>
