@@ -3,7 +3,9 @@
 //! Instance = mean over its scored requirements; domain = mean over its instances; overall = mean
 //! over all instances. Repeats of one judge are averaged first, then judges count equally.
 
+pub mod agreement;
 pub mod paper;
+pub mod spread;
 
 use crate::bench::ids::{DomainId, InstanceId};
 use crate::judge::{Judgement, Verdict, VerdictState};
@@ -172,9 +174,8 @@ mod tests {
         };
         Judgement {
             judge: judge.to_owned(),
-            prompt: None,
             verdicts: states.iter().enumerate().map(verdict).collect(),
-            calls: Vec::new(),
+            ..Judgement::default()
         }
     }
 

@@ -1,6 +1,9 @@
 //! Our means against the paper's published numbers.
 
+use iba_lab::score::agreement::Ratings;
 use iba_lab::score::paper::PaperResults;
+use iba_lab::score::spread;
+use serde_json::Value;
 use std::path::Path;
 
 fn paper() -> PaperResults {
@@ -59,5 +62,84 @@ fn the_domains_are_the_full_benchmark() {
     assert_eq!(paper.domains.iter().map(|d| d.instances).sum::<u32>(), 6962);
     for row in paper.tables.values().flat_map(|t| &t.rows) {
         assert_eq!(row.scores.len(), 9, "{}", row.id);
+    }
+}
+
+/// Agreement and spread against other people's packages (`tests/python/agreement_reference.py`).
+#[test]
+fn agreement_and_spread_equal_the_reference() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agreement_reference.json");
+    let reference: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    for (n, case) in reference["agreement"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+    {
+        let rows: Vec<Vec<Option<u8>>> = serde_json::from_value(case["rows"].clone()).unwrap();
+        let ratings = Ratings {
+            raters: (0..rows[0].len()).map(|i| format!("judge {i}")).collect(),
+            items: rows
+                .iter()
+                .map(|row| {
+                    row.iter()
+                        .map(|label| label.map(|label| label == 1))
+                        .collect()
+                })
+                .collect(),
+        };
+        let found = ratings.agreement().unwrap();
+        for (what, found, expected) in [
+            ("raw", Some(found.raw), &case["raw"]),
+            ("kappa", found.kappa, &case["kappa"]),
+            ("ac1", found.ac1, &case["ac1"]),
+        ] {
+            let (found, expected) = (found.unwrap(), expected.as_f64().unwrap());
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "case {n} {what}: {found} for {expected}"
+            );
+        }
+    }
+    for case in reference["spread"].as_array().unwrap() {
+        let values: Vec<f64> = serde_json::from_value(case["values"].clone()).unwrap();
+        let found = spread::of(&values).unwrap();
+        assert!((found.mean - case["mean"].as_f64().unwrap()).abs() < 1e-9);
+        assert!((found.sd.unwrap() - case["sd"].as_f64().unwrap()).abs() < 1e-9);
+    }
+}
+
+/// The paper's Table 11: raw agreement and AC1 fix the chance agreement, `2 pi (1 - pi)`, which is
+/// never above one half.
+#[test]
+fn the_papers_agreement_fits_the_formula_of_ac1() {
+    for (raw, ac1) in [
+        (0.732, 0.61),
+        (0.825, 0.79),
+        (0.851, 0.72),
+        (0.945, 0.94),
+        (0.93, 0.92),
+    ] {
+        let implied: f64 = (raw - ac1) / (1.0 - ac1);
+        let met = (1.0 + (1.0 - 2.0 * implied).sqrt()) / 2.0;
+        assert!((0.0..=0.5).contains(&implied), "{raw}: {implied}");
+        // Two raters with that share of "met" and that raw agreement, 10,000 items.
+        let n = 10_000.0;
+        let apart = ((1.0 - raw) * n).round() as usize;
+        let both = (met * n).round() as usize - apart / 2;
+        let mut items = vec![vec![Some(true); 2]; both];
+        items.extend((0..apart).map(|i| vec![Some(i % 2 == 0), Some(i % 2 == 1)]));
+        items.resize(10_000, vec![Some(false); 2]);
+        let ratings = Ratings {
+            raters: vec!["a".into(), "b".into()],
+            items,
+        };
+        let found = ratings.agreement().unwrap();
+        assert!((found.raw - raw).abs() < 1e-9);
+        assert!(
+            (found.ac1.unwrap() - ac1).abs() < 1e-3,
+            "{raw}: {:?}",
+            found.ac1
+        );
     }
 }
