@@ -1,30 +1,30 @@
 //! Tables as CSV that spreadsheets open without running it.
 
 use crate::results::table::{Cell, DomainTable, TableRow};
+use std::borrow::Cow;
 
 /// CSV as RFC 4180 wants it, with a byte-order mark, without which Excel garbles all that is not
 /// ASCII. Text that a spreadsheet would take for a formula gets an apostrophe; real numbers stay.
 pub fn write(rows: &[Vec<String>]) -> String {
-    let mut out = String::from('\u{feff}');
+    let mut writer = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .flexible(true)
+        .from_writer("\u{feff}".as_bytes().to_vec());
     for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| field(cell)).collect();
-        out.push_str(&cells.join(","));
-        out.push_str("\r\n");
+        writer
+            .write_record(row.iter().map(|cell| safe(cell).into_owned()))
+            .expect("a Vec takes all bytes");
     }
-    out
+    let bytes = writer.into_inner().expect("a Vec takes all bytes");
+    String::from_utf8(bytes).expect("made of text")
 }
 
-fn field(cell: &str) -> String {
+fn safe(cell: &str) -> Cow<'_, str> {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number(cell);
-    let text = if formula {
-        format!("'{cell}")
+    if formula {
+        Cow::Owned(format!("'{cell}"))
     } else {
-        cell.to_owned()
-    };
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
+        Cow::Borrowed(cell)
     }
 }
 
@@ -106,8 +106,22 @@ mod tests {
             ("a,\"b\"\nc", "\"a,\"\"b\"\"\nc\""),
             ("普通", "普通"),
         ] {
-            assert_eq!(field(cell), expected);
+            let row = [cell, "x"].map(str::to_owned).to_vec();
+            assert_eq!(write(&[row]), format!("\u{feff}{expected},x\r\n"));
         }
-        assert_eq!(write(&[vec!["a".into(), "b".into()]]), "\u{feff}a,b\r\n");
+        let rows = [vec!["a".into(), "b".into()], vec!["c".into()]];
+        assert_eq!(write(&rows), "\u{feff}a,b\r\nc\r\n");
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_by_any_reader_of_csv() {
+        let cells = ["", "a,b", "say \"so\"", "two\r\nlines", "日本"];
+        let text = write(&[cells.map(str::to_owned).to_vec()]);
+        let plain = text.strip_prefix('\u{feff}').expect("a byte-order mark");
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(plain.as_bytes());
+        let row = reader.records().next().expect("a row").expect("readable");
+        assert_eq!(row.iter().collect::<Vec<_>>(), cells);
     }
 }

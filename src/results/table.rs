@@ -1,7 +1,7 @@
 //! The domain table in the layout of the paper: one row for each system, model and judge, nine
 //! domains and Overall. Every row says how many instances stand behind it and what is missing.
 
-use crate::agent::trace::System;
+use crate::agent::trace_view::system_name;
 use crate::bench::ids::DomainId;
 use crate::results::file::{LoadedResult, ScoreValue};
 use crate::run::record::{RunRecord, RunStatus};
@@ -102,14 +102,6 @@ impl Cell {
             percent: Some(percent),
             ..Self::default()
         }
-    }
-}
-
-/// How tables and figures call a system.
-pub fn system_name(system: System) -> &'static str {
-    match system {
-        System::IbaAgent => "IBA-Agent",
-        System::StandardRag => "Standard RAG",
     }
 }
 

@@ -1,8 +1,8 @@
 //! Every run and every sample with its verdicts.
 
+use crate::agent::trace_view::system_name;
 use crate::judge::{Judgement, VerdictState};
 use crate::results::file::{ScoreRow, ScoreValue};
-use crate::results::table::system_name;
 use crate::results::{LoadedResult, SampleRow};
 use crate::run::record::{RunRecord, RunStatus};
 use leptos::prelude::*;
