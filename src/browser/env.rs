@@ -28,8 +28,8 @@ pub struct EnvParts {
     pub transport: Transport,
     /// Where the agent's calls go; none for the embedded baseline.
     pub agent: Option<Endpoint>,
-    /// Where the judge's calls go.
-    pub grader: Option<Endpoint>,
+    /// Where the judges' calls go, in the order of the panel.
+    pub graders: Vec<Endpoint>,
     pub store: Store,
     pub abort: Abort,
     /// Gets stages and streamed text.
@@ -57,15 +57,15 @@ impl BrowserEnv {
 
     fn endpoint(&self, role: CallRole) -> Result<&Endpoint, StepError> {
         let (endpoint, whose) = match role {
-            CallRole::Agent => (&self.parts.agent, "agent"),
-            CallRole::Grader => (&self.parts.grader, "judge"),
+            CallRole::Agent => (self.parts.agent.as_ref(), "agent"),
+            CallRole::Grader(n) => (self.parts.graders.get(usize::from(n)), "judge"),
         };
         let missing = || {
             StepError::Model(format!(
                 "no model is set for the {whose}; name an endpoint in the settings"
             ))
         };
-        endpoint.as_ref().ok_or_else(missing)
+        endpoint.ok_or_else(missing)
     }
 
     async fn answered(&self, name: &str) -> Option<CallRecord> {

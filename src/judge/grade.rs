@@ -1,41 +1,26 @@
 //! One judgement of one output: reference, checks, then a model for what is left.
 
 use super::model;
+use super::panel::{JudgeModel, MOST_REPEATS, Panel};
 use super::{Judgement, Verdict, VerdictSource, VerdictState};
 use crate::agent::trace::Output;
 use crate::bench::hidden::{Check, HiddenInstance, Requirement};
 use crate::bench::visible::Instance;
 use crate::run::{Env, RunEvent, StepError};
 use crate::worker::protocol::CheckOutcome;
-use serde::{Deserialize, Serialize};
+use futures::future::try_join_all;
 
 /// Name of the judge that asks no model.
 pub const PROGRAMMATIC: &str = "programmatic";
 
-/// The model that judges, and how much it judges.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GraderConfig {
-    /// Model name as sent.
-    pub model: String,
-    /// Where calls go; for the record only.
-    pub base_url: String,
-    /// Sent only when set.
-    pub temperature: Option<f64>,
-    pub seed: Option<u64>,
-    /// Limit of the answer, in tokens.
-    pub max_output_tokens: u32,
-    /// Ask the model about requirements with a check as well; its verdicts on all requirements
-    /// form a second judgement.
-    #[serde(default)]
-    pub judge_checkable: bool,
-}
-
 /// Judges one output. Only [`StepError::Cancelled`] comes back as an error; whatever else fails
-/// leaves requirements unscored, with the reason. The first judgement decides slots by reference,
-/// text requirements with a check by their check, and all others by the grader, if there is one.
+/// leaves requirements unscored, with the reason. Slots are decided by reference and text
+/// requirements with a check by their check, the same in every judgement; each judge of the panel
+/// decides the others, in each of its repeats. Judges are asked side by side, repeats one after
+/// the other.
 pub async fn judge_instance(
     env: &impl Env,
-    grader: Option<&GraderConfig>,
+    panel: &Panel,
     output: &Output,
     instance: &Instance,
     hidden: &HiddenInstance,
@@ -44,35 +29,92 @@ pub async fn judge_instance(
     let decided = by_rules(env, output, hidden).await?;
     let open = |r: &&Requirement| decided.iter().all(|v| v.requirement != r.id);
     let rest: Vec<&Requirement> = hidden.requirements.iter().filter(open).collect();
-    let Some(grader) = grader else {
+    let asked = |judge: &JudgeModel| judge.judge_checkable || !rest.is_empty();
+    if !panel.judges.iter().any(asked) {
         return Ok(vec![programmatic(hidden, decided, &rest)]);
-    };
-    if rest.is_empty() && !grader.judge_checkable {
-        return Ok(vec![programmatic(hidden, decided, &[])]);
     }
-    let all: Vec<&Requirement> = hidden.requirements.iter().collect();
-    let asked = if grader.judge_checkable {
-        all
-    } else {
-        rest.clone()
+    let case = Case {
+        output,
+        instance,
+        hidden,
+        decided: &decided,
+        rest: &rest,
     };
-    let answer = model::ask(env, grader, output, instance, &asked).await?;
+    let names = panel.names();
+    let judges = panel
+        .judges
+        .iter()
+        .enumerate()
+        .filter(|(_, judge)| asked(judge));
+    let asked = judges.map(|(n, judge)| {
+        let seat = Seat {
+            index: n as u8,
+            name: names[n].clone(),
+            judge,
+            shuffle_seed: panel.shuffle_seed,
+        };
+        let case = &case;
+        async move { of_judge(env, case, seat).await }
+    });
+    let answers = try_join_all(asked).await?;
+    Ok(answers.into_iter().flatten().collect())
+}
+
+/// What is judged, and what the rules have said about it.
+struct Case<'a> {
+    output: &'a Output,
+    instance: &'a Instance,
+    hidden: &'a HiddenInstance,
+    decided: &'a [Verdict],
+    /// What no rule decides.
+    rest: &'a [&'a Requirement],
+}
+
+/// A judge in its place in the panel.
+pub(super) struct Seat<'a> {
+    pub index: u8,
+    pub name: String,
+    pub judge: &'a JudgeModel,
+    pub shuffle_seed: u64,
+}
+
+async fn of_judge(
+    env: &impl Env,
+    case: &Case<'_>,
+    seat: Seat<'_>,
+) -> Result<Vec<Judgement>, StepError> {
+    let all: Vec<&Requirement> = case.hidden.requirements.iter().collect();
+    let asked = if seat.judge.judge_checkable {
+        &all
+    } else {
+        case.rest
+    };
+    let mut out = Vec::new();
+    for repeat in 1..=seat.judge.repeats.clamp(1, MOST_REPEATS) {
+        let answer = model::ask(env, &seat, repeat, case.output, case.instance, asked).await?;
+        out.extend(judgements(case, &seat, answer));
+    }
+    Ok(out)
+}
+
+/// Rules and model together; the model alone as well where it was asked about everything.
+fn judgements(case: &Case<'_>, seat: &Seat<'_>, answer: Judgement) -> Vec<Judgement> {
     let of_rest = answer
         .verdicts
         .iter()
-        .filter(|v| rest.iter().any(|r| r.id == v.requirement));
-    let mixed = decided.into_iter().chain(of_rest.cloned()).collect();
+        .filter(|v| case.rest.iter().any(|r| r.id == v.requirement));
+    let mixed = case.decided.iter().chain(of_rest).cloned().collect();
     let mut first = Judgement {
-        verdicts: in_order(hidden, mixed),
+        verdicts: in_order(case.hidden, mixed),
         ..answer.clone()
     };
-    if !grader.judge_checkable {
-        return Ok(vec![first]);
+    if !seat.judge.judge_checkable {
+        return vec![first];
     }
     // The calls belong to one judgement only, so that none is counted twice.
     first.calls.clear();
-    first.judge = format!("{PROGRAMMATIC} + {}", grader.model);
-    Ok(vec![first, answer])
+    first.judge = format!("{PROGRAMMATIC} + {}", seat.name);
+    vec![first, answer]
 }
 
 fn programmatic(
@@ -84,9 +126,8 @@ fn programmatic(
     let unscored = rest.iter().map(|r| Verdict::unscored(&r.id, why));
     Judgement {
         judge: PROGRAMMATIC.to_owned(),
-        prompt: None,
         verdicts: in_order(hidden, decided.into_iter().chain(unscored).collect()),
-        calls: Vec::new(),
+        ..Judgement::default()
     }
 }
 

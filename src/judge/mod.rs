@@ -3,12 +3,18 @@
 
 #[cfg(feature = "engine")]
 pub mod checks;
+pub mod edit;
 mod grade;
 mod model;
+pub mod opinion;
+mod order;
+pub mod panel;
 #[cfg(feature = "engine")]
 mod pattern;
 
-pub use grade::{GraderConfig, PROGRAMMATIC, judge_instance};
+pub use grade::{PROGRAMMATIC, judge_instance};
+pub use order::Order;
+pub use panel::{JudgeModel, Panel};
 
 use crate::agent::trace::{CallRecord, PromptRef};
 use crate::bench::ids::RequirementId;
@@ -33,6 +39,8 @@ pub enum VerdictSource {
     Check,
     /// A language model.
     Model,
+    /// A person, over the judge's head; the judge's own verdict is in the judgement's edits.
+    Human,
     /// Nothing could decide it.
     None,
 }
@@ -62,11 +70,17 @@ impl Verdict {
     }
 }
 
-/// All verdicts of one judge on one output.
+/// All verdicts of one judge on one output, asked once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Name of the judge: `programmatic`, or the model's name.
     pub judge: String,
+    /// Which asking of this judge, from 1.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub repeat: u32,
+    /// What was shuffled for it; absent where no model was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// Of the judge prompt; absent where no model was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptRef>,
@@ -74,4 +88,30 @@ pub struct Judgement {
     pub verdicts: Vec<Verdict>,
     #[serde(default)]
     pub calls: Vec<CallRecord>,
+    /// What people changed afterwards, oldest first; `verdicts` is how it stands now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<edit::Edit>,
+}
+
+impl Default for Judgement {
+    /// Nothing yet, of a first asking.
+    fn default() -> Self {
+        Self {
+            judge: String::new(),
+            repeat: first(),
+            order: None,
+            prompt: None,
+            verdicts: Vec::new(),
+            calls: Vec::new(),
+            edits: Vec::new(),
+        }
+    }
+}
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(repeat: &u32) -> bool {
+    *repeat <= 1
 }

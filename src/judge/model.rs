@@ -1,8 +1,10 @@
 //! The model as judge: one call for all requirements, verdict, reason and quote for each.
 
-use super::{GraderConfig, Judgement, Verdict, VerdictSource, VerdictState};
+use super::grade::Seat;
+use super::{JudgeModel, Judgement, Order, Verdict, VerdictSource, VerdictState};
 use crate::agent::trace::Output;
 use crate::bench::hidden::Requirement;
+use crate::bench::ids::RequirementId;
 use crate::bench::visible::Instance;
 use crate::llm::Reply;
 use crate::llm::read::{self, ReadVerdict, VerdictItem};
@@ -10,51 +12,69 @@ use crate::prompts;
 use crate::run::ask::{AskError, Asked, Traces};
 use crate::run::{CallRole, Env, StepError, ask};
 
-/// Asks the grader about these requirements. Whatever fails leaves them unscored; only a cancelled
-/// run is an error.
+/// Asks a judge about these requirements. Whatever fails leaves them unscored; only a cancelled
+/// run is an error. The verdicts come in the order of `requirements`, whatever order was shown.
 pub(super) async fn ask(
     env: &impl Env,
-    grader: &GraderConfig,
+    seat: &Seat<'_>,
+    repeat: u32,
     output: &Output,
     instance: &Instance,
     requirements: &[&Requirement],
 ) -> Result<Judgement, StepError> {
     let text = output_text(output);
-    let ids = short_ids(requirements.len());
+    let given: Vec<&RequirementId> = requirements.iter().map(|r| &r.id).collect();
+    let order = Order::new(seat.shuffle_seed, &instance.id, repeat, &given);
+    let of = |id: &RequirementId| requirements.iter().copied().find(|r| r.id == *id);
+    let shown: Vec<&Requirement> = order.requirements.iter().filter_map(of).collect();
+    let ids = short_ids(shown.len());
     let lines: Vec<(String, &str)> = ids
         .iter()
         .cloned()
-        .zip(requirements.iter().map(|r| r.text.as_str()))
+        .zip(shown.iter().map(|r| r.text.as_str()))
         .collect();
-    let prompt = prompts::judge(instance, &text, &lines);
+    let prompt = prompts::judge(instance, &text, &lines, order.not_met_first);
     let reference = prompt.reference.clone();
     let mut traces = Traces::default();
     let read = |r: &Reply| read::verdicts(&r.text, &r.finish, &ids);
-    let answer = ask::ask(env, &asked(grader), prompt, &mut traces, read).await;
-    let verdicts = match answer {
-        Ok(items) => requirements
+    let answer = ask::ask(env, &asked(seat, repeat), prompt, &mut traces, read).await;
+    let mut verdicts: Vec<Verdict> = match answer {
+        Ok(items) => shown
             .iter()
             .zip(items)
             .map(|(r, item)| verdict(r, item, &text))
             .collect(),
         Err(AskError::Call(StepError::Cancelled)) => return Err(StepError::Cancelled),
-        Err(error) => all_unscored(requirements, &grader.model, &error),
+        Err(error) => all_unscored(requirements, &seat.name, &error),
     };
+    let place = |v: &Verdict| given.iter().position(|id| **id == v.requirement);
+    verdicts.sort_by_key(place);
     Ok(Judgement {
-        judge: grader.model.clone(),
+        judge: seat.name.clone(),
+        repeat,
+        order: Some(order),
         prompt: Some(reference),
         verdicts,
         calls: traces.calls,
+        edits: Vec::new(),
     })
 }
 
-fn asked(grader: &GraderConfig) -> Asked {
+fn asked(seat: &Seat<'_>, repeat: u32) -> Asked {
+    let JudgeModel {
+        model,
+        temperature,
+        seed,
+        max_output_tokens,
+        ..
+    } = seat.judge;
     Asked {
-        role: CallRole::Grader,
-        model: grader.model.clone(),
-        temperature: grader.temperature,
-        max_tokens: grader.max_output_tokens,
-        seed: grader.seed,
+        role: CallRole::Grader(seat.index),
+        model: model.clone(),
+        temperature: *temperature,
+        max_tokens: *max_output_tokens,
+        // The same number again would have a deterministic server answer the same again.
+        seed: seed.map(|seed| seed.wrapping_add(u64::from(repeat) - 1)),
     }
 }
 

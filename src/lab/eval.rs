@@ -109,7 +109,7 @@ fn spec(
         epoch: 1,
         params: Params::default(),
         agent: ModelRef::Embedded,
-        grader: None,
+        panel: Default::default(),
         dataset: DatasetRef {
             name: dataset.manifest.name.clone(),
             sha256: hash::sha256_hex(&manifest),

@@ -1,7 +1,7 @@
 //! Prompt texts (`*.md` beside this file), one typed render function each, and a hash of each.
 //!
-//! Wording is our own, after the rules in the paper. No render function takes a hidden type but
-//! [`judge`], which gets the texts of requirements.
+//! Wording is our own, after the rules in the paper. No render function takes a hidden type;
+//! [`judge`] and [`where_lost`], which no agent calls, get texts of requirements.
 
 pub mod quote;
 mod template;
@@ -70,8 +70,13 @@ template!(
     "Second try after an answer that could not be read"
 );
 template!(JUDGE, "judge", "Verdicts on requirements");
+template!(
+    WHERE_LOST,
+    "where_lost",
+    "Which notes carry a requirement that was not met"
+);
 
-const ALL: [Template; 12] = [
+const ALL: [Template; 13] = [
     QUERY_EXPANSION,
     SALIENCE,
     COMPACT_EVIDENCE,
@@ -84,6 +89,7 @@ const ALL: [Template; 12] = [
     RAG_SLOTS,
     REPAIR,
     JUDGE,
+    WHERE_LOST,
 ];
 
 /// Every template this program sends, in the order of use.
@@ -236,8 +242,21 @@ pub fn repair(problem: &str) -> String {
     fill(REPAIR.parts().1, &[("problem", problem)])
 }
 
-/// The judge's question about one output. `requirements` are id and text.
-pub fn judge(instance: &Instance, output: &str, requirements: &[(String, &str)]) -> Rendered {
+/// The judge's question about one output. `requirements` are id and text in the order to show
+/// them; `not_met_first` puts the verdict 0 before 1.
+pub fn judge(
+    instance: &Instance,
+    output: &str,
+    requirements: &[(String, &str)],
+    not_met_first: bool,
+) -> Rendered {
+    let mut verdicts = [
+        "- 1: the output plainly does what the criterion says",
+        "- 0: it does not, only does so in part, or merely announces it",
+    ];
+    if not_met_first {
+        verdicts.reverse();
+    }
     let lines: Vec<String> = requirements
         .iter()
         .map(|(id, text)| format!("{id}: {text}"))
@@ -248,6 +267,49 @@ pub fn judge(instance: &Instance, output: &str, requirements: &[(String, &str)])
             ("task", &task(instance)),
             ("output", &quote::disarm(output)),
             ("requirements", &lines.join("\n")),
+            ("verdicts", &verdicts.join("\n")),
+            ("example", if not_met_first { "0" } else { "1" }),
+        ],
+    )
+}
+
+/// Asks which of an agent's notes carry what the user wanted. `wishes` are texts of a preference and
+/// its requirement; `asked` are the ids to answer for: `E1` is the first wish in the first list.
+pub fn where_lost(
+    extracted: &[String],
+    plan: &[String],
+    wishes: &[(&str, &str)],
+    asked: &[String],
+) -> Rendered {
+    let list = |lines: Vec<String>| match lines.is_empty() {
+        true => "(none)".to_owned(),
+        false => lines.join("\n"),
+    };
+    let notes = |items: &[String]| {
+        list(
+            items
+                .iter()
+                .map(|text| format!("- {}", quote::disarm(text)))
+                .collect(),
+        )
+    };
+    let wish = |(n, (preference, requirement)): (usize, &(&str, &str))| {
+        format!("{}. {preference} (criterion: {requirement})", n + 1)
+    };
+    let about = |id: &String| {
+        let (letter, number) = id.split_at(1);
+        format!("- {id}: is wish {number} in list {letter}?")
+    };
+    render(
+        &WHERE_LOST,
+        &[
+            ("extracted", &notes(extracted)),
+            ("plan", &notes(plan)),
+            (
+                "wishes",
+                &list(wishes.iter().enumerate().map(wish).collect()),
+            ),
+            ("asked", &list(asked.iter().map(about).collect())),
         ],
     )
 }
@@ -291,7 +353,8 @@ mod tests {
             synthesis(&with_api, Some(&api), &plan, &[], &[]),
             rag(&instance, None, &[]),
             rag(&with_api, Some(&api), &[]),
-            judge(&instance, "", &[]),
+            judge(&instance, "", &[], true),
+            where_lost(&[], &[], &[("a", "b")], &["E1".to_owned()]),
         ];
         let mut used: Vec<&str> = rendered.iter().map(|r| r.reference.id.as_str()).collect();
         used.push(REPAIR.id);
@@ -323,6 +386,7 @@ mod tests {
     fn a_request_cannot_name_a_placeholder() {
         let filled = fill(JUDGE.parts().1, &[("task", "{{output}}"), ("output", "o")]);
         assert!(filled.contains("<request>\n{{output}}\n</request>"));
-        assert_eq!(JUDGE.names(), ["task", "output", "requirements"]);
+        let names = ["task", "output", "requirements", "verdicts", "example"];
+        assert_eq!(JUDGE.names(), names);
     }
 }

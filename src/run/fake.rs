@@ -188,12 +188,8 @@ impl Env for FakeEnv {
     ) -> Result<CallRecord, StepError> {
         self.chats.borrow_mut().push(chat.clone());
         let text = self.next_reply(&chat)?;
-        let role = match role {
-            CallRole::Agent => "agent",
-            CallRole::Grader => "grader",
-        };
         Ok(CallRecord {
-            role: role.to_owned(),
+            role: role.as_str().to_owned(),
             base_url: "fake".to_owned(),
             request: chat,
             reply: Reply {

@@ -27,7 +27,7 @@ impl Names {
     /// The name of the next such call. It depends on the run, the role, the prompt template, the
     /// whole request and how many equal ones came before.
     pub fn next(&mut self, role: CallRole, prompt: &PromptRef, chat: &Chat) -> String {
-        let what = json!([role.as_str(), prompt, chat]).to_string();
+        let what = json!([role.journal_key(), prompt, chat]).to_string();
         let ordinal = self.seen.entry(what.clone()).or_default();
         *ordinal += 1;
         let digest = Sha256::digest(format!("{ordinal} {what}"));
@@ -68,7 +68,8 @@ mod tests {
             names.next(CallRole::Agent, &prompt("1"), &chat("a")),
             names.next(CallRole::Agent, &prompt("1"), &chat("b")),
             names.next(CallRole::Agent, &prompt("2"), &chat("a")),
-            names.next(CallRole::Grader, &prompt("1"), &chat("a")),
+            names.next(CallRole::Grader(0), &prompt("1"), &chat("a")),
+            names.next(CallRole::Grader(1), &prompt("1"), &chat("a")),
             names.next(
                 CallRole::Agent,
                 &prompt("1"),

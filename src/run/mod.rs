@@ -49,7 +49,8 @@ pub trait Env {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallRole {
     Agent,
-    Grader,
+    /// A judge, by its place in the panel.
+    Grader(u8),
 }
 
 impl CallRole {
@@ -57,7 +58,15 @@ impl CallRole {
     pub fn as_str(self) -> &'static str {
         match self {
             CallRole::Agent => "agent",
-            CallRole::Grader => "grader",
+            CallRole::Grader(_) => "grader",
+        }
+    }
+
+    /// What tells the calls of one run apart in its journal.
+    pub fn journal_key(self) -> String {
+        match self {
+            CallRole::Agent | CallRole::Grader(0) => self.as_str().to_owned(),
+            CallRole::Grader(n) => format!("grader {}", n + 1),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The visitor's choices. Keys are held apart and never serialised.
 
+pub mod panel;
 pub mod params;
 
 use crate::llm::price::PriceTable;
@@ -16,11 +17,17 @@ pub struct Settings {
     pub judge: Judge,
     /// Where the judge's model answers, when [`Judge::Other`] is chosen.
     pub judge_endpoint: Endpoint,
+    /// How often the judge is asked about each output.
+    pub judge_repeats: u32,
+    /// Judges beside it.
+    pub more_judges: Vec<panel::MoreJudge>,
     pub params: Params,
     /// What tokens cost; the visitor's to change.
     pub prices: PriceTable,
     /// US dollars that may be spent in all; none for no limit.
     pub cap_usd: Option<f64>,
+    /// Name under which the visitor last changed a verdict.
+    pub author: String,
     pub theme: Theme,
     /// For a projector.
     pub large_type: bool,
@@ -109,24 +116,23 @@ impl Settings {
         }
     }
 
-    /// Where the judge's model answers; `None` for references and checks only.
-    pub fn judge_endpoint(&self) -> Option<&Endpoint> {
-        match self.judge {
-            Judge::Programmatic => None,
-            Judge::Same => (self.agent == Choice::Endpoint).then_some(&self.endpoint),
-            Judge::Other => Some(&self.judge_endpoint),
-        }
-    }
-
     /// Why a run cannot start, in a sentence with the next step.
     pub fn blocked(&self) -> Option<String> {
         let agent = (self.agent == Choice::Endpoint)
             .then(|| self.endpoint.missing())
             .flatten();
-        let judge = || self.judge_endpoint()?.missing();
-        let (who, what) = agent
-            .map(|what| ("", what))
-            .or_else(|| judge().map(|what| ("The judge: ", what)))?;
+        let judges = || {
+            let mut numbered = self.judges().into_iter().enumerate();
+            numbered.find_map(|(n, (endpoint, _))| {
+                let what = endpoint.missing()?;
+                let who = match n {
+                    0 => "The judge: ".to_owned(),
+                    n => format!("Judge {}: ", n + 1),
+                };
+                Some((who, what))
+            })
+        };
+        let (who, what) = agent.map(|what| (String::new(), what)).or_else(judges)?;
         Some(format!(
             "{who}{what} Open Settings to complete it, or choose the embedded baseline."
         ))

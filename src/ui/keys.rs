@@ -71,7 +71,7 @@ impl Keys {
         };
         let endpoint = agent
             .into_iter()
-            .chain(settings.judge_endpoint())
+            .chain(settings.judges().into_iter().map(|(endpoint, _)| endpoint))
             .find(lacks)?;
         let host = host(&endpoint.base_url);
         Some(format!(

@@ -234,7 +234,7 @@ fn drive(env: &FakeEnv, agent: ModelRef) -> iba_lab::run::record::RunRecord {
         epoch: 1,
         params: Params::default(),
         agent,
-        grader: None,
+        panel: Default::default(),
         dataset: DatasetRef {
             name: "d".to_owned(),
             sha256: "0".to_owned(),

@@ -6,7 +6,7 @@ use futures::executor::block_on;
 use iba_lab::agent::trace::Output;
 use iba_lab::bench::hidden::{Check, HiddenInstance};
 use iba_lab::judge::{
-    GraderConfig, Judgement, VerdictSource, VerdictState, checks, judge_instance,
+    JudgeModel, Judgement, Panel, VerdictSource, VerdictState, checks, judge_instance,
 };
 use iba_lab::llm::Message;
 use iba_lab::run::StepError;
@@ -145,11 +145,12 @@ fn a_pattern_that_explodes_is_given_up_and_says_so() {
     assert_eq!(broken.passed, None);
 }
 
-fn grader() -> GraderConfig {
-    GraderConfig {
+fn grader() -> JudgeModel {
+    JudgeModel {
         model: "grader-1".to_owned(),
         base_url: "https://grader.example".to_owned(),
         temperature: None,
+        repeats: 1,
         seed: None,
         max_output_tokens: 1000,
         judge_checkable: false,
@@ -164,12 +165,19 @@ fn text(text: &str) -> Output {
 
 fn judged(
     env: &FakeEnv,
-    grader: Option<&GraderConfig>,
+    judge: Option<&JudgeModel>,
     output: &Output,
     hidden: &HiddenInstance,
 ) -> Vec<Judgement> {
-    block_on(judge_instance(env, grader, output, &instance(), hidden)).unwrap()
+    let panel = Panel {
+        judges: judge.into_iter().cloned().collect(),
+        shuffle_seed: AS_WRITTEN,
+    };
+    block_on(judge_instance(env, &panel, output, &instance(), hidden)).unwrap()
 }
+
+/// A seed that leaves the requirements of [`instance`] in their order.
+const AS_WRITTEN: u64 = 1;
 
 fn states(judgement: &Judgement) -> Vec<VerdictState> {
     judgement.verdicts.iter().map(|v| v.state).collect()
@@ -261,7 +269,7 @@ fn a_failed_call_leaves_unscored_and_a_cancelled_one_cancels() {
     let output = text("1. a");
     let result = block_on(judge_instance(
         &env,
-        Some(&grader()),
+        &Panel::of(grader(), AS_WRITTEN),
         &output,
         &instance(),
         &hidden(),
@@ -278,7 +286,7 @@ fn the_grader_can_judge_checkable_requirements_beside_the_checks() {
         format!(r#"{{"verdicts":[{}]}}"#, items.join(","))
     };
     let env = FakeEnv::default().reply(&all(3));
-    let config = GraderConfig {
+    let config = JudgeModel {
         judge_checkable: true,
         ..grader()
     };

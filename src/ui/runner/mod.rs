@@ -16,7 +16,6 @@ use crate::bench::shard::Shard;
 use crate::bench::visible::Instance;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
-use crate::judge::GraderConfig;
 use crate::run::record::{RunRecord, RunStatus};
 use crate::settings::Settings;
 use leptos::prelude::*;
@@ -113,7 +112,7 @@ impl Runner {
             id: new_id(),
             system,
             epoch: self.next_epoch(&work, system, &settings),
-            grader: grader(&settings),
+            panel: settings.panel(),
             agent: settings.agent_ref(),
             params: settings.params,
         };
@@ -126,7 +125,7 @@ impl Runner {
             id: record.id.clone(),
             system: record.system,
             epoch: record.epoch,
-            grader: grader(&lab.settings.get_untracked()),
+            panel: lab.settings.with_untracked(Settings::panel),
             agent: record.agent.clone(),
             params: record.params.clone(),
         };
@@ -193,19 +192,6 @@ impl Runner {
             .with_untracked(|records| records.iter().filter(same).map(|record| record.epoch).max());
         last.unwrap_or(0) + 1
     }
-}
-
-/// The judge's model as the settings name it.
-fn grader(settings: &Settings) -> Option<GraderConfig> {
-    let endpoint = settings.judge_endpoint()?;
-    Some(GraderConfig {
-        model: endpoint.model.trim().to_owned(),
-        base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
-        temperature: None,
-        seed: Some(settings.params.seed),
-        max_output_tokens: settings.params.max_output_tokens,
-        judge_checkable: false,
-    })
 }
 
 /// Time and chance: unique among one visitor's runs, and sorts by time.

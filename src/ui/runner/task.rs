@@ -9,7 +9,7 @@ use crate::browser::env::{BrowserEnv, EnvParts};
 use crate::browser::fetch::{OnProgress, Progress};
 use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
-use crate::judge::GraderConfig;
+use crate::judge::{JudgeModel, Panel};
 use crate::run::RunEvent;
 use crate::run::drive::{RunSpec, begin, run_instance};
 use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus};
@@ -26,7 +26,7 @@ pub struct Plan {
     pub system: System,
     pub epoch: u32,
     pub agent: ModelRef,
-    pub grader: Option<GraderConfig>,
+    pub panel: Panel,
     pub params: Params,
 }
 
@@ -125,7 +125,7 @@ impl Task {
             system,
             epoch,
             agent,
-            grader,
+            panel,
             params,
         } = &self.plan;
         let dataset = &self.work.open.dataset;
@@ -135,7 +135,7 @@ impl Task {
             epoch: *epoch,
             params: params.clone(),
             agent: agent.clone(),
-            grader: grader.clone(),
+            panel: panel.clone(),
             dataset: DatasetRef {
                 name: dataset.manifest.name.clone(),
                 sha256: dataset.manifest_sha256.clone(),
@@ -172,7 +172,7 @@ impl Task {
             method: SearchMethod::Exact,
             transport: self.edge.transport.clone(),
             agent: self.target(Some(&self.plan.agent)),
-            grader: self.grader_target(),
+            graders: self.grader_targets(),
             store: self.edge.store.clone(),
             abort: self.abort.clone(),
             on_event: Rc::new(on_event),
@@ -193,13 +193,16 @@ impl Task {
         }
     }
 
-    fn grader_target(&self) -> Option<Target> {
-        let grader = self.plan.grader.as_ref()?;
-        let model = ModelRef::Endpoint {
-            base_url: grader.base_url.clone(),
-            model: grader.model.clone(),
+    fn grader_targets(&self) -> Vec<Target> {
+        let judges = self.plan.panel.judges.iter();
+        let target = |judge: &JudgeModel| {
+            self.lab.keys.target(&crate::settings::Endpoint {
+                preset: String::new(),
+                base_url: judge.base_url.clone(),
+                model: judge.model.clone(),
+            })
         };
-        self.target(Some(&model))
+        judges.map(target).collect()
     }
 
     /// The record as it stands before the first stage.

@@ -1,6 +1,7 @@
 //! Everything a visitor can choose.
 
 mod endpoint;
+mod judges;
 mod key;
 mod params;
 mod prices;
@@ -10,6 +11,7 @@ mod storage;
 use crate::settings::{Choice, Judge, Theme};
 use crate::ui::state::lab;
 use endpoint::EndpointForm;
+use judges::Judges;
 use leptos::prelude::*;
 use params::Params;
 use spending::Spending;
@@ -128,6 +130,7 @@ fn JudgeSection() -> impl IntoView {
                     on_change=Callback::new(move |endpoint| lab.set(|settings| settings.judge_endpoint = endpoint))
                 />
             })}
+            <Judges />
         </section>
     }
 }

@@ -1,0 +1,120 @@
+//! The judges of a run: any number of models, each asked one or more times.
+
+use serde::{Deserialize, Serialize};
+
+/// Repeats of one judge at most: the paper's five, and room for studies of judges.
+pub const MOST_REPEATS: u32 = 25;
+
+/// One model as judge, and how much it judges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeModel {
+    /// Model name as sent.
+    pub model: String,
+    /// Where calls go; for the record, and to tell two judges of one name apart.
+    pub base_url: String,
+    /// How often it is asked about each output; at least once.
+    pub repeats: u32,
+    /// Sent only when set.
+    pub temperature: Option<f64>,
+    /// Of the first repeat; each further one sends the next number.
+    pub seed: Option<u64>,
+    /// Limit of the answer, in tokens.
+    pub max_output_tokens: u32,
+    /// Ask the model about requirements that a rule decides as well; its verdicts on all
+    /// requirements form a judgement of their own.
+    #[serde(default)]
+    pub judge_checkable: bool,
+}
+
+/// All judges of a run; none at all leaves what no rule decides unscored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    pub judges: Vec<JudgeModel>,
+    /// Of the orders in which criteria and answers are shown.
+    pub shuffle_seed: u64,
+}
+
+impl Panel {
+    /// One judge, asked once.
+    pub fn of(judge: JudgeModel, shuffle_seed: u64) -> Self {
+        Self {
+            judges: vec![judge],
+            shuffle_seed,
+        }
+    }
+
+    /// Names of the judges, in order: the model's, with its host where two share one, with a
+    /// number where host and model are the same.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for judge in &self.judges {
+            let shared = self
+                .judges
+                .iter()
+                .filter(|other| other.model == judge.model);
+            let name = match shared.count() {
+                1 => judge.model.clone(),
+                _ => format!("{} at {}", judge.model, host(&judge.base_url)),
+            };
+            let taken = names
+                .iter()
+                .filter(|other| **other == name || other.starts_with(&format!("{name} (")))
+                .count();
+            names.push(match taken {
+                0 => name,
+                n => format!("{name} ({})", n + 1),
+            });
+        }
+        names
+    }
+
+    /// Model calls for one output, at most.
+    pub fn calls(&self) -> u32 {
+        self.judges.iter().map(|judge| judge.repeats.max(1)).sum()
+    }
+}
+
+fn host(base_url: &str) -> &str {
+    let rest = base_url
+        .split_once("://")
+        .map_or(base_url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(model: &str, base_url: &str) -> JudgeModel {
+        JudgeModel {
+            model: model.to_owned(),
+            base_url: base_url.to_owned(),
+            repeats: 5,
+            temperature: None,
+            seed: None,
+            max_output_tokens: 1000,
+            judge_checkable: false,
+        }
+    }
+
+    #[test]
+    fn no_two_judges_share_a_name() {
+        let panel = Panel {
+            judges: vec![
+                judge("qwen", "https://a.example/v1"),
+                judge("qwen", "http://localhost:11434/v1"),
+                judge("deepseek", "https://a.example/v1"),
+                judge("qwen", "https://a.example/v1"),
+            ],
+            shuffle_seed: 0,
+        };
+        let names = [
+            "qwen at a.example",
+            "qwen at localhost:11434",
+            "deepseek",
+            "qwen at a.example (2)",
+        ];
+        assert_eq!(panel.names(), names);
+        assert_eq!(panel.calls(), 20);
+    }
+}
