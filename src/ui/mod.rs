@@ -1,6 +1,7 @@
 //! The pages. [`app`] frames them and owns what they share ([`state`], [`data`], [`runner`]); each
 //! page shows and asks; [`parts`] know nothing of the application.
 
+mod amend;
 pub mod app;
 pub mod charts;
 pub mod data;

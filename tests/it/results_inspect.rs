@@ -2,6 +2,7 @@
 
 use crate::results_records::{failed_call, record};
 use iba_lab::judge::VerdictState::{self, Met, NotMet, Unscored};
+use iba_lab::judge::edit;
 use iba_lab::results::file::ScoreValue;
 use iba_lab::results::inspect::{self, EvalLog, FileMeta};
 use iba_lab::results::{ResultFile, ResultsError};
@@ -470,6 +471,9 @@ fn inspect_itself_agrees() {
     let mut wanted = expected("log.json");
     wanted["log.json.gz"] = wanted["log.json"].clone();
     wanted["failed.json"] = expected_failed();
+    wanted["edited.json"] = expected_edited();
+    let edited = inspect::write(&edited(), &meta()).unwrap();
+    std::fs::write(ours.join("edited.json"), edited.json()).unwrap();
     std::fs::write(ours.join("log.json"), log().json()).unwrap();
     std::fs::write(ours.join("log.json.gz"), log().json_gz()).unwrap();
     std::fs::write(ours.join("failed.json"), failed.json()).unwrap();
@@ -477,6 +481,102 @@ fn inspect_itself_agrees() {
     check(&python, "read", &ours);
     check(&python, "write", &theirs);
     agrees_with_its_summary(&theirs);
+}
+
+/// The records after a person overruled both judges of the first on `r2` and took back a second
+/// change of mind.
+fn edited() -> Vec<RunRecord> {
+    let mut records = records();
+    let note = |author: &str, at_ms: f64, reason: &str| edit::Note {
+        author: author.to_owned(),
+        at_ms,
+        reason: reason.to_owned(),
+    };
+    let (judged, id) = (&mut records[0].judgements, "r2".into());
+    edit::overrule(
+        judged,
+        &id,
+        Met,
+        &note("Ada", 1_795_970_754_123.0, "It is in line 2."),
+    );
+    edit::overrule(
+        judged,
+        &id,
+        Unscored,
+        &note("Bo", 1_795_970_760_000.0, "Not sure."),
+    );
+    edit::undo(
+        judged,
+        &id,
+        &note("Bo", 1_795_970_761_000.0, "Sure after all."),
+    );
+    records
+}
+
+/// By hand, as [`expected`]: `r2` of the first sample is met for both judges, so its mean is 1, i1
+/// has (1 + 1) / 2 and the whole (1 + 0) / 2; the other judge has this one verdict.
+fn expected_edited() -> Value {
+    let mut wanted = expected("x")["x"].clone();
+    let history = |values: [Value; 4]| {
+        let authors = [Value::Null, json!("Ada"), json!("Bo"), json!("Bo")];
+        let reasons = [
+            Value::Null,
+            json!("It is in line 2."),
+            json!("Not sure."),
+            json!("Sure after all."),
+        ];
+        let lines = authors.into_iter().zip(reasons).zip(values);
+        lines
+            .map(|((author, reason), value)| json!([author, reason, value]))
+            .collect::<Value>()
+    };
+    let sample = &mut wanted["samples"][0];
+    let verdicts = |r1: Value| {
+        ["I", "C", "", "C"].map(|r2| {
+            let r2 = if r2.is_empty() {
+                Value::Null
+            } else {
+                json!(r2)
+            };
+            json!({ "r1": r1, "r2": r2, "r3": null })
+        })
+    };
+    sample["scores"] = json!({
+        "programmatic": { "r1": "C", "r2": "C", "r3": null }, "programmatic_mean": 1.0,
+        "judge-model": { "r1": null, "r2": "C", "r3": null }, "judge-model_mean": 1.0,
+    });
+    let mut unscored = verdicts(Value::Null);
+    unscored[0]["r2"] = Value::Null;
+    sample["history"] = json!({
+        "programmatic": history(verdicts(json!("C"))),
+        "programmatic_mean": history([json!(0.5), json!(1.0), json!(1.0), json!(1.0)]),
+        "judge-model": history(unscored),
+        "judge-model_mean": history([Value::Null, json!(1.0), Value::Null, json!(1.0)]),
+    });
+    wanted["metrics"] = json!({
+        "programmatic_mean": { "mean": 0.5, "planning": null, "work": 0.5 },
+        "judge-model_mean": { "mean": 1.0, "planning": null, "work": 1.0 },
+    });
+    wanted
+}
+
+#[test]
+fn changed_verdicts_come_back_with_their_authors() {
+    let mut wanted = edited();
+    wanted.sort_by(|a, b| (a.epoch, &a.instance).cmp(&(b.epoch, &b.instance)));
+    let file = inspect::write(&edited(), &meta()).unwrap();
+    assert_eq!(restored(&read(file.json().as_bytes()).0), wanted);
+    let log: Value = serde_json::from_str(&file.json().replace("NaN", "null")).unwrap();
+    let history = &log["samples"][0]["scores"]["programmatic"]["history"];
+    assert_eq!(history.as_array().unwrap().len(), 4);
+    assert_eq!(history[0]["provenance"], Value::Null);
+    assert_eq!(
+        history[1]["provenance"]["timestamp"],
+        "2026-11-29T16:45:54.123+00:00"
+    );
+    assert_eq!(history[3]["provenance"]["metadata"]["withdraws"], true);
+    let untouched = &log["samples"][1]["scores"]["programmatic"];
+    assert!(untouched.get("history").is_none());
 }
 
 fn expected_failed() -> Value {

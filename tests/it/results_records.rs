@@ -53,6 +53,7 @@ pub fn record(instance: &str, epoch: u32, domain: &str, states: &[VerdictState])
                 true,
             ),
         ],
+        links: None,
         status: RunStatus::Done,
         started_ms: START,
         ended_ms: Some(START + 9_500.25),
@@ -87,6 +88,7 @@ fn note(n: usize) -> RequirementNote {
         evidence_sessions: vec!["s0042".to_owned()],
         signals: vec!["complaint".to_owned()],
         dynamic: n == 1,
+        slot: (n == 0).then(|| "spiciness".to_owned()),
     }
 }
 
@@ -111,6 +113,7 @@ fn judgement(judge: &str, states: &[VerdictState], asked: bool) -> Judgement {
         } else {
             Vec::new()
         },
+        ..Judgement::default()
     }
 }
 

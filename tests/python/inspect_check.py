@@ -86,6 +86,15 @@ def compare_sample(place: str, sample, want: dict) -> None:
     check(f"{place} events", [kind(event) for event in sample.events], want["events"])
     tree(place, sample.events)
     for name, score in sample.scores.items():
+        history = [
+            [edit.provenance and edit.provenance.author, edit.provenance and edit.provenance.reason, edit.value]
+            for edit in score.history
+        ]
+        wanted = want.get("history", {}).get(name, [])
+        check(f"{place} {name} history", len(history), len(wanted))
+        for found, expected in zip(history, wanted):
+            for part, other in zip(found, expected):
+                check(f"{place} {name} history", part, other)
         for requirement in (score.metadata or {}).get("requirements", []):
             verdict = score.value[requirement["id"]]
             word = {"C": "met", "I": "not met"}.get(verdict, "unscored")

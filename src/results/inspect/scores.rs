@@ -4,7 +4,11 @@
 //! average because the keys differ from sample to sample; `<judge>_mean` is the instance's score,
 //! which every metric, filter and reducer of Inspect can read.
 
-use super::wire::{EvalScore, Mark, Metric, MetricName, Ordered, Score, ScoreValue, Scorer};
+use super::time::iso;
+use super::wire::{
+    EvalScore, Mark, Metric, MetricName, Ordered, Provenance, Score, ScoreEdit, ScoreValue, Scorer,
+};
+use crate::judge::edit::{self, Edit};
 use crate::judge::{Judgement, Verdict, VerdictState};
 use crate::run::record::RunRecord;
 use crate::score::{self, Entry, MeanScore};
@@ -47,30 +51,96 @@ pub fn of_record(record: &RunRecord) -> Ordered<Score> {
     Ordered(out)
 }
 
-/// The score by requirement and the mean of it.
+/// The score by requirement and the mean of it, each with its history.
 fn pair(record: &RunRecord, judgement: &Judgement, answer: Option<String>) -> (Score, Score) {
-    let (explanation, metadata) = (explanation(record, judgement), details(record, judgement));
-    let instance = score::of_verdicts(&judgement.verdicts);
-    let marks = judgement
-        .verdicts
-        .iter()
-        .map(|v| (v.requirement.0.clone(), mark(v.state)));
-    let verdicts = Score {
-        value: ScoreValue::Verdicts(marks.collect()),
-        answer,
-        explanation,
-        metadata,
+    let states = states(judgement);
+    let by_requirement = |verdicts: &[Verdict]| Part {
+        value: ScoreValue::Verdicts(marks(verdicts)),
+        explanation: explanation(record, verdicts),
+        metadata: details(record, judgement, verdicts),
     };
-    let mean = Score {
+    let verdicts = with_history(&states, answer, by_requirement);
+    (verdicts, with_history(&states, None, mean))
+}
+
+/// What a score and each of its changes have.
+struct Part {
+    value: ScoreValue,
+    explanation: String,
+    metadata: Value,
+}
+
+/// The verdicts as the judge gave them, and as they were after each change.
+fn states(judgement: &Judgement) -> Vec<(Vec<Verdict>, Option<&Edit>)> {
+    let mut now = edit::original(judgement);
+    let mut out = vec![(now.clone(), None)];
+    for edit in &judgement.edits {
+        let of_it = |v: &&mut Verdict| v.requirement == edit.after.requirement;
+        if let Some(verdict) = now.iter_mut().find(of_it) {
+            *verdict = edit.after.clone();
+        }
+        out.push((now.clone(), Some(edit)));
+    }
+    out
+}
+
+fn with_history(
+    states: &[(Vec<Verdict>, Option<&Edit>)],
+    answer: Option<String>,
+    part: impl Fn(&[Verdict]) -> Part,
+) -> Score {
+    let (last, _) = states
+        .last()
+        .expect("the judge's own state is always there");
+    let now = part(last);
+    let edited = states.len() > 1;
+    let history = states.iter().filter(|_| edited).map(|(verdicts, edit)| {
+        let then = part(verdicts);
+        ScoreEdit {
+            value: then.value,
+            explanation: then.explanation,
+            metadata: then.metadata,
+            provenance: edit.map(provenance),
+        }
+    });
+    Score {
+        value: now.value,
+        answer,
+        explanation: now.explanation,
+        metadata: now.metadata,
+        history: history.collect(),
+    }
+}
+
+fn provenance(edit: &Edit) -> Provenance {
+    Provenance {
+        timestamp: iso(edit.at_ms),
+        author: edit.author.clone(),
+        reason: edit.reason.clone(),
+        metadata: json!({
+            "requirement": edit.after.requirement,
+            "before": word(edit.before.state),
+            "after": word(edit.after.state),
+            "withdraws": edit.withdraws,
+        }),
+    }
+}
+
+fn marks(verdicts: &[Verdict]) -> Vec<(String, Mark)> {
+    let mark = |v: &Verdict| (v.requirement.0.clone(), mark(v.state));
+    verdicts.iter().map(mark).collect()
+}
+
+fn mean(verdicts: &[Verdict]) -> Part {
+    let instance = score::of_verdicts(verdicts);
+    Part {
         value: ScoreValue::Mean(instance.mean.unwrap_or(f64::NAN)),
-        answer: None,
         explanation: format!(
             "mean over {} scored requirements; {} unscored",
             instance.scored, instance.unscored
         ),
         metadata: json!({ "scored": instance.scored, "unscored": instance.unscored }),
-    };
-    (verdicts, mean)
+    }
 }
 
 /// The score by requirement alone, for the event.
@@ -95,7 +165,7 @@ fn word(state: VerdictState) -> &'static str {
 }
 
 /// One line a requirement, so that a viewer which knows no metadata still shows the reasons.
-fn explanation(record: &RunRecord, judgement: &Judgement) -> String {
+fn explanation(record: &RunRecord, verdicts: &[Verdict]) -> String {
     let line = |v: &Verdict| {
         let text = requirement_text(record, v);
         format!(
@@ -105,12 +175,7 @@ fn explanation(record: &RunRecord, judgement: &Judgement) -> String {
             v.rationale
         )
     };
-    judgement
-        .verdicts
-        .iter()
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\n")
+    verdicts.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn requirement_text<'a>(record: &'a RunRecord, verdict: &Verdict) -> &'a str {
@@ -121,9 +186,8 @@ fn requirement_text<'a>(record: &'a RunRecord, verdict: &Verdict) -> &'a str {
     note.map_or("", |note| &note.text)
 }
 
-fn details(record: &RunRecord, judgement: &Judgement) -> Value {
-    let requirements: Vec<Value> = judgement
-        .verdicts
+fn details(record: &RunRecord, judgement: &Judgement, verdicts: &[Verdict]) -> Value {
+    let requirements: Vec<Value> = verdicts
         .iter()
         .map(|v| {
             let note = record
@@ -141,7 +205,13 @@ fn details(record: &RunRecord, judgement: &Judgement) -> Value {
             })
         })
         .collect();
-    json!({ "judge": judgement.judge, "prompt": judgement.prompt, "requirements": requirements })
+    json!({
+        "judge": judgement.judge,
+        "repeat": judgement.repeat,
+        "prompt": judgement.prompt,
+        "order": judgement.order,
+        "requirements": requirements,
+    })
 }
 
 /// Names of all scorers of the records, in the order of their first appearance.

@@ -20,12 +20,9 @@ pub fn convert(usage: &Usage) -> ModelUsage {
 /// All calls of a record, the agent's first.
 pub fn calls(record: &RunRecord) -> impl Iterator<Item = &CallRecord> {
     let agent = record.stages.iter().flat_map(|stage| &stage.calls);
-    agent.chain(
-        record
-            .judgements
-            .iter()
-            .flat_map(|judgement| &judgement.calls),
-    )
+    let judges = record.judgements.iter().flat_map(|judged| &judged.calls);
+    let links = record.links.iter().flat_map(|links| &links.calls);
+    agent.chain(judges).chain(links)
 }
 
 /// Usage by model and by role.

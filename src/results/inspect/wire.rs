@@ -240,6 +240,29 @@ pub struct Score {
     pub answer: Option<String>,
     pub explanation: String,
     pub metadata: Value,
+    /// The score as the judge gave it, then each change with its author; empty when nobody
+    /// changed anything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<ScoreEdit>,
+}
+
+/// The score after one change; without provenance, as the judge gave it.
+#[derive(Clone, Serialize)]
+pub struct ScoreEdit {
+    pub value: ScoreValue,
+    pub explanation: String,
+    pub metadata: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+}
+
+/// Who changed a score, when and why.
+#[derive(Clone, Serialize)]
+pub struct Provenance {
+    pub timestamp: String,
+    pub author: String,
+    pub reason: String,
+    pub metadata: Value,
 }
 
 /// `C`, `I` or `NaN` by requirement, or their mean.

@@ -1,18 +1,20 @@
 //! Gives the instance view its instance and its run, and does what it asks for.
 
 use super::instance::{
-    Actions, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress, RunView,
+    Actions, Change, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress, RunView,
 };
 use super::instances::Waiting;
 use crate::agent::trace::System;
-use crate::bench::ids::InstanceId;
+use crate::bench::ids::{InstanceId, RequirementId};
 use crate::browser::abort::Abort;
 use crate::browser::files::download;
 use crate::browser::{clock, fetch};
+use crate::judge::edit::{self, Note};
 use crate::results::inspect::{FileMeta, write};
 use crate::route::{DatasetKey, Query, Route};
 use crate::run::focus::Focus;
 use crate::run::record::{RunRecord, RunStatus};
+use crate::ui::amend::amend;
 use crate::ui::data::Open;
 use crate::ui::parts::{Empty, Problem, ProblemBox};
 use crate::ui::runner::{LiveRun, Subject, Work};
@@ -282,6 +284,7 @@ fn actions(lab: Lab, work: Work) -> Actions {
     // Work holds what the browser's side made, which stays on this thread.
     let work = StoredValue::new_local(work);
     let (resumed, exported) = (subject.clone(), subject.clone());
+    let (overruled, undone) = (subject.clone(), subject.clone());
     Actions {
         run: Callback::new(move |chosen| {
             forget_run(lab, chosen);
@@ -302,6 +305,9 @@ fn actions(lab: Lab, work: Work) -> Actions {
                 export(lab, &record, format);
             }
         }),
+        overrule: Callback::new(move |change| overrule(lab, &overruled, change)),
+        undo_overrule: Callback::new(move |id| undo_overrule(lab, &undone, &id)),
+        author: Callback::new(move |()| lab.settings.with_untracked(|s| s.author.clone())),
         reveal: Callback::new(move |()| {
             lab.revealed.update(|ids| {
                 if !ids.contains(&revealed) {
@@ -313,6 +319,45 @@ fn actions(lab: Lab, work: Work) -> Actions {
         focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &focus))),
         go: Callback::new(move |address: String| lab.go_to(&address)),
     }
+}
+
+/// Puts a person's verdict in the place of the judges'; says what is missing for it.
+fn overrule(lab: Lab, subject: &Subject, change: Change) -> Option<String> {
+    let note = Note {
+        author: change.author,
+        at_ms: clock::now_ms(),
+        reason: change.reason,
+    };
+    if let Some(missing) = note.missing() {
+        return Some(missing.to_owned());
+    }
+    let record = untrack(|| record(lab, subject))?;
+    lab.set(|settings| settings.author = note.author.trim().to_owned());
+    amend(lab, &record.id, |record| {
+        edit::overrule(
+            &mut record.judgements,
+            &change.requirement,
+            change.state,
+            &note,
+        );
+    });
+    None
+}
+
+fn undo_overrule(lab: Lab, subject: &Subject, id: &RequirementId) {
+    let Some(record) = untrack(|| record(lab, subject)) else {
+        return;
+    };
+    let note = Note {
+        author: lab
+            .settings
+            .with_untracked(|settings| settings.author.clone()),
+        at_ms: clock::now_ms(),
+        reason: "taken back".to_owned(),
+    };
+    amend(lab, &record.id, |record| {
+        edit::undo(&mut record.judgements, id, &note);
+    });
 }
 
 /// The address with another focus.

@@ -6,6 +6,7 @@ mod history;
 mod keys;
 mod lost_path;
 mod output;
+mod overrule;
 mod page;
 mod props;
 mod provenance;
@@ -22,7 +23,7 @@ mod verdict;
 mod verdicts;
 
 pub use keys::KEYS;
-pub use props::{Actions, ExportFormat, InstanceProps, Neighbours, Progress, RunView};
+pub use props::{Actions, Change, ExportFormat, InstanceProps, Neighbours, Progress, RunView};
 
 use header::Header;
 use history::HistoryZone;

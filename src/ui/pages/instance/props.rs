@@ -3,8 +3,10 @@
 
 use crate::agent::trace::{StageId, StageRecord, System};
 use crate::bench::hidden::{HiddenInstance, Persona};
+use crate::bench::ids::RequirementId;
 use crate::bench::taxonomy::Domain;
 use crate::bench::visible::{History, Instance};
+use crate::judge::VerdictState;
 use crate::run::focus::Focus;
 use crate::run::record::{RunRecord, RunStatus};
 use leptos::prelude::{Callback, Signal};
@@ -91,6 +93,15 @@ pub enum ExportFormat {
     JsonGz,
 }
 
+/// A person's verdict in place of the judges'.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub requirement: RequirementId,
+    pub state: VerdictState,
+    pub author: String,
+    pub reason: String,
+}
+
 /// What the view asks of its owner.
 #[derive(Clone, Copy)]
 pub struct Actions {
@@ -98,6 +109,12 @@ pub struct Actions {
     pub cancel: Callback<()>,
     pub resume: Callback<()>,
     pub export: Callback<ExportFormat>,
+    /// Puts the verdict down in the record shown; says what is missing, or nothing.
+    pub overrule: Callback<Change, Option<String>>,
+    /// Takes the last such verdict back.
+    pub undo_overrule: Callback<RequirementId>,
+    /// Who changed a verdict last, to begin with.
+    pub author: Callback<(), String>,
     /// The visitor confirmed that the hidden half may be shown.
     pub reveal: Callback<()>,
     pub choose_system: Callback<System>,

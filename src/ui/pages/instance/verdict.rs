@@ -2,8 +2,10 @@
 
 use super::lost_path::LostPath;
 use super::output::state_word;
+use super::overrule::Overrule;
 use super::page::Page;
 use crate::bench::hidden::{Preference, PreferenceKind};
+use crate::judge::opinion::Opinion;
 use crate::judge::{VerdictSource, VerdictState};
 use crate::run::outcome::{EvidenceLink, Row, Ruling, signal_name};
 use leptos::prelude::*;
@@ -62,11 +64,13 @@ pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
                     None => view! { <span class="state" data-state="open">"not judged yet"</span> }.into_any(),
                 }}
                 {row.disputed.then(|| view! { <span class="inst-tag warn">"judges disagree"</span> })}
+                {row.overruled.is_some().then(|| view! { <span class="inst-tag">"changed by hand"</span> })}
                 {row.slot.clone().map(|slot| view! { <code>{slot}</code> })}
             </div>
             <p class="verdict-text">{row.text.clone()}</p>
             {ruling}
-            {row.others.iter().map(other).collect_view()}
+            {opinions(row.opinions.clone())}
+            <Overrule page row=row.clone() />
             {path}
             {row.preference.clone().map(preference)}
             {evidence(page, row.evidence.clone())}
@@ -109,16 +113,50 @@ fn source(source: VerdictSource, judge: &str) -> String {
         VerdictSource::Reference => "Decided by the reference value.".to_owned(),
         VerdictSource::Check => "Decided by a programmatic check.".to_owned(),
         VerdictSource::Model => format!("Decided by {judge}."),
+        VerdictSource::Human => "Decided by a person.".to_owned(),
         VerdictSource::None => String::new(),
     }
 }
 
-fn other(ruling: &Ruling) -> impl IntoView + use<> {
+/// What each judge said in how many repeats; nothing where one judge was asked once.
+fn opinions(opinions: Vec<Opinion>) -> Option<impl IntoView> {
+    let asked: usize = opinions.iter().map(|opinion| opinion.verdicts.len()).sum();
+    (asked > 1).then(|| {
+        let lines = opinions.into_iter().map(opinion).collect_view();
+        view! {
+            <details class="opinions">
+                <summary>"What each judge said"</summary>
+                <ul>{lines}</ul>
+            </details>
+        }
+    })
+}
+
+fn opinion(opinion: Opinion) -> impl IntoView {
+    let flips = opinion
+        .flips()
+        .then(|| view! { <span class="inst-tag warn">"changed its mind"</span> });
+    let words = opinion.words();
+    let verdicts = opinion.verdicts.into_iter().map(|verdict| {
+        view! {
+            <li>
+                <State state=verdict.state />
+                " "
+                {verdict.rationale}
+            </li>
+        }
+    });
     view! {
-        <p class="verdict-why">
-            <State state=ruling.verdict.state />
-            {format!(" {}: {}", ruling.judge, ruling.verdict.rationale)}
-        </p>
+        <li>
+            <p class="verdict-why">
+                <strong>{opinion.judge}</strong>
+                " "
+                {words}
+                " "
+                {flips}
+            </p>
+            <ul class="opinion-list">{verdicts.collect_view()}</ul>
+        </li>
     }
 }
 
