@@ -21,6 +21,19 @@ pub struct HiddenInstance {
     pub sample: Option<Sample>,
 }
 
+impl HiddenInstance {
+    /// The slot a requirement is tied to, by its check or by the reference.
+    pub fn slot_of(&self, id: &RequirementId) -> Option<&str> {
+        let requirement = self.requirements.iter().find(|r| r.id == *id)?;
+        if let Some(Check::Slot { slot, .. }) = &requirement.check {
+            return Some(slot);
+        }
+        let mut slots = self.api_reference.iter();
+        let of_it = slots.find(|(_, reference)| reference.requirement == *id);
+        of_it.map(|(slot, _)| slot.as_str())
+    }
+}
+
 /// A preference planted for this user and scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preference {

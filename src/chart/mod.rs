@@ -1,5 +1,6 @@
 //! Geometry of figures: numbers in, points out. Knows no document.
 
+pub mod bars;
 pub mod palette;
 pub mod radar;
 pub mod rows;

@@ -40,7 +40,7 @@ pub const WIDTH: f64 = 480.0;
 const RADIUS: f64 = 150.0;
 const TOP: f64 = 210.0;
 const LEGEND: f64 = 400.0;
-const LINE: f64 = 20.0;
+pub(super) const LINE: f64 = 20.0;
 /// Letters that fit the width of a legend or caption line, wide fonts included.
 const LINE_CHARS: usize = 52;
 
@@ -223,7 +223,14 @@ fn shape(out: &mut String, class: &str, points: &str, closed: bool, attributes: 
     );
 }
 
-fn label(out: &mut String, class: &str, colour: &str, at: Point, anchor: Anchor, text: &str) {
+pub(super) fn label(
+    out: &mut String,
+    class: &str,
+    colour: &str,
+    at: Point,
+    anchor: Anchor,
+    text: &str,
+) {
     let anchor = match anchor {
         Anchor::Start => "start",
         Anchor::Middle => "middle",
@@ -245,7 +252,7 @@ fn points(points: &[Point]) -> String {
 }
 
 /// Lines of at most [`LINE_CHARS`] letters, broken at spaces; a longer word is broken anywhere.
-fn wrap(text: &str) -> Vec<String> {
+pub(super) fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split_inclusive(' ') {

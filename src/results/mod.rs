@@ -6,6 +6,8 @@ pub mod error;
 pub mod figure;
 pub mod file;
 pub mod inspect;
+pub mod judges;
+pub mod lost;
 pub mod paper;
 pub mod table;
 

@@ -5,6 +5,7 @@
 
 pub mod listing;
 mod query;
+pub mod results_view;
 
 pub use query::Query;
 use query::{decode, encode};

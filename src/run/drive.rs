@@ -1,5 +1,6 @@
 //! One instance from task to verdicts.
 
+use super::lost::links::{self, Links};
 use super::record::{
     DatasetRef, ModelRef, Params, RequirementNote, RetrieverRef, RunRecord, RunStatus,
 };
@@ -9,9 +10,10 @@ use crate::agent::llm_mind::LlmMind;
 use crate::agent::pipeline::{self, Trajectory};
 use crate::agent::trace::System;
 use crate::bench::hidden::{HiddenInstance, PreferenceKind, Requirement};
-use crate::bench::ids::DomainId;
+use crate::bench::ids::{DomainId, RequirementId};
 use crate::bench::visible::Instance;
-use crate::judge::{GraderConfig, judge_instance};
+use crate::judge::opinion::{self, Standing};
+use crate::judge::{Panel, judge_instance};
 use serde_json::Value;
 
 /// Everything that defines a run besides its instance.
@@ -24,8 +26,8 @@ pub struct RunSpec {
     pub epoch: u32,
     pub params: Params,
     pub agent: ModelRef,
-    /// Without one, requirements without check or reference stay unscored.
-    pub grader: Option<GraderConfig>,
+    /// Without judges, requirements without check or reference stay unscored.
+    pub panel: Panel,
     pub dataset: DatasetRef,
     pub retriever: RetrieverRef,
     pub app_version: String,
@@ -47,17 +49,39 @@ pub async fn run_instance(
         Err(error) => status_of(error),
         Ok(output) => {
             record.output = Some(output.clone());
-            match judge_instance(env, spec.grader.as_ref(), &output, instance, hidden).await {
+            match judge_instance(env, &spec.panel, &output, instance, hidden).await {
                 Err(error) => status_of(error),
                 Ok(judgements) => {
                     record.judgements = judgements;
-                    RunStatus::Done
+                    match follow(env, spec, &record, hidden).await {
+                        Err(error) => status_of(error),
+                        Ok(links) => {
+                            record.links = links;
+                            RunStatus::Done
+                        }
+                    }
                 }
             }
         }
     };
     record.ended_ms = Some(env.now_ms());
     record
+}
+
+/// What the later stages made of the requirements that not every judge saw met.
+async fn follow(
+    env: &impl Env,
+    spec: &RunSpec,
+    record: &RunRecord,
+    hidden: &HiddenInstance,
+) -> Result<Option<Links>, StepError> {
+    let failed = |id: &&RequirementId| {
+        let standing = opinion::standing(&record.judgements, id);
+        matches!(standing, Standing::NotMet | Standing::Disputed)
+    };
+    let ids = hidden.requirements.iter().map(|r| &r.id).filter(failed);
+    let ids: Vec<RequirementId> = ids.cloned().collect();
+    links::find(env, &spec.panel, &record.stages, hidden, &ids).await
 }
 
 async fn act(env: &impl Env, spec: &RunSpec, instance: &Instance) -> Trajectory {
@@ -114,6 +138,7 @@ pub fn begin(
             .map(|r| note(r, hidden))
             .collect(),
         judgements: Vec::new(),
+        links: None,
         status: RunStatus::Running,
         started_ms,
         ended_ms: None,
@@ -142,6 +167,7 @@ fn note(requirement: &Requirement, hidden: &HiddenInstance) -> RequirementNote {
         evidence_sessions: evidence().map(|e| e.session.0.clone()).collect(),
         signals,
         dynamic: preference.is_some_and(|p| p.kind == PreferenceKind::Dynamic),
+        slot: hidden.slot_of(&requirement.id).map(str::to_owned),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Requirements joined with verdicts, evidence and the place where they were lost.
 
-use super::lost::{self, Path, Wanted};
-use super::record::RunRecord;
-use crate::bench::hidden::{Check, HiddenInstance, Preference, PreferenceKind, Signal};
+use super::lost::{Path, funnel};
+use super::record::{RequirementNote, RunRecord};
+use crate::bench::hidden::{HiddenInstance, Preference, PreferenceKind, Signal};
 use crate::bench::ids::{PreferenceId, RequirementId, SessionId};
+use crate::judge::edit::{self, Edit};
+use crate::judge::opinion::{self, Opinion, Standing};
 use crate::judge::{Judgement, Verdict, VerdictState};
 
 /// One hidden requirement with all that is known about it.
@@ -18,11 +20,15 @@ pub struct Row {
     pub slot: Option<String>,
     /// The verdict that counts: the first that decides, else the first.
     pub verdict: Option<Ruling>,
-    /// What the other judges said.
-    pub others: Vec<Ruling>,
+    /// What every judge said, all repeats together.
+    pub opinions: Vec<Opinion>,
     /// One judge says met, another not met.
     pub disputed: bool,
-    /// Set for what was not met.
+    /// The change that holds, where a person's verdict stands in place of the judges'.
+    pub overruled: Option<Edit>,
+    /// Every change by a person, oldest first.
+    pub edits: Vec<Edit>,
+    /// Set for what was not met, or not as every judge sees it.
     pub path: Option<Path>,
 }
 
@@ -63,34 +69,44 @@ fn row(hidden: &HiddenInstance, id: &RequirementId, record: Option<&RunRecord>) 
         .iter()
         .find(|p| Some(&p.id) == preference_id)
         .cloned();
-    let mut rulings = record
-        .map(|r| rulings(&r.judgements, id))
-        .unwrap_or_default();
-    let disputed = [VerdictState::Met, VerdictState::NotMet]
+    let judgements = record.map_or(&[][..], |record| &record.judgements);
+    let edited = judgements
         .iter()
-        .all(|state| rulings.iter().any(|ruling| ruling.verdict.state == *state));
-    let counts = rulings
-        .iter()
-        .position(|ruling| ruling.verdict.state != VerdictState::Unscored)
-        .unwrap_or(0);
-    let verdict = (!rulings.is_empty()).then(|| rulings.remove(counts));
-    let mut row = Row {
+        .find(|judgement| !judgement.edits.is_empty());
+    let row = Row {
         id: id.clone(),
         text: requirement.map(|r| r.text.clone()).unwrap_or_default(),
         evidence: preference_id
             .map(|id| links(hidden, id))
             .unwrap_or_default(),
-        slot: slot(hidden, id, requirement.and_then(|r| r.check.as_ref())),
+        slot: hidden.slot_of(id).map(str::to_owned),
         preference,
-        verdict,
-        others: rulings,
-        disputed,
+        verdict: ruling(judgements, id),
+        opinions: opinion::opinions(judgements, id),
+        disputed: opinion::standing(judgements, id) == Standing::Disputed,
+        overruled: edited.and_then(|judgement| edit::standing(judgement, id).cloned()),
+        edits: edited
+            .map(|judgement| edits(judgement, id))
+            .unwrap_or_default(),
         path: None,
     };
-    if let (Some(record), Some(VerdictState::NotMet)) = (record, row.state()) {
-        row.path = Some(path(&row, record));
+    Row {
+        path: record.and_then(|record| path(hidden, &row, record)),
+        ..row
     }
-    row
+}
+
+/// The first verdict that decides, else the first.
+fn ruling(judgements: &[Judgement], id: &RequirementId) -> Option<Ruling> {
+    let mut rulings = rulings(judgements, id);
+    let decides = |ruling: &Ruling| ruling.verdict.state != VerdictState::Unscored;
+    let counts = rulings.iter().position(decides).unwrap_or(0);
+    (!rulings.is_empty()).then(|| rulings.remove(counts))
+}
+
+fn edits(judgement: &Judgement, id: &RequirementId) -> Vec<Edit> {
+    let of_it = |edit: &&Edit| edit.after.requirement == *id;
+    judgement.edits.iter().filter(of_it).cloned().collect()
 }
 
 /// Every judge's verdict on one requirement.
@@ -124,26 +140,21 @@ fn links(hidden: &HiddenInstance, preference: &PreferenceId) -> Vec<EvidenceLink
     links
 }
 
-fn slot(hidden: &HiddenInstance, id: &RequirementId, check: Option<&Check>) -> Option<String> {
-    if let Some(Check::Slot { slot, .. }) = check {
-        return Some(slot.clone());
-    }
-    let by_reference = |(slot, reference): (&String, &crate::bench::hidden::SlotReference)| {
-        (reference.requirement == *id).then(|| slot.clone())
-    };
-    hidden.api_reference.iter().find_map(by_reference)
-}
-
-fn path(row: &Row, record: &RunRecord) -> Path {
-    let mut sessions: Vec<SessionId> = row.evidence.iter().map(|e| e.session.clone()).collect();
+/// From the dataset's links rather than the record's note, which earlier versions wrote with less
+/// in it.
+fn path(hidden: &HiddenInstance, row: &Row, record: &RunRecord) -> Option<Path> {
+    let mut sessions: Vec<String> = row.evidence.iter().map(|e| e.session.0.clone()).collect();
     sessions.dedup();
     let kind = row.preference.as_ref().map(|preference| preference.kind);
-    let wanted = Wanted {
-        sessions: &sessions,
+    let note = RequirementNote {
+        id: row.id.clone(),
+        text: row.text.clone(),
+        evidence_sessions: sessions,
+        signals: Vec::new(),
         dynamic: kind == Some(PreferenceKind::Dynamic),
-        slot: row.slot.as_deref(),
+        slot: hidden.slot_of(&row.id).map(str::to_owned),
     };
-    lost::trace(wanted, &record.stages)
+    funnel::path(record, &note)
 }
 
 /// Verdicts counted; what could not be judged never counts as failed.
@@ -262,10 +273,11 @@ mod tests {
         );
         assert!(!rows[0].disputed);
         assert!(rows[1].disputed);
-        assert_eq!(rows[1].others[0].judge, "m");
+        assert_eq!(rows[1].opinions[1].judge, "m");
         let loss = rows[0].path.as_ref().map(|path| path.loss);
         assert_eq!(loss, Some(Loss::At(crate::run::lost::Gate::Retrieved)));
-        assert_eq!(rows[1].path, None);
+        let loss = rows[1].path.as_ref().map(|path| path.loss);
+        assert_eq!(loss, Some(Loss::At(crate::run::lost::Gate::Agreed)));
         assert_eq!(Tally::of(&rows).sentence(), "1 of 2 met");
     }
 

@@ -4,6 +4,7 @@ use crate::agent::trace::{Output, StageRecord, System};
 use crate::bench::ids::{DomainId, InstanceId, PersonaId, RequirementId, ScenarioId};
 use crate::bench::taxonomy::Action;
 use crate::judge::Judgement;
+use crate::run::lost::links::Links;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of a run, defaults as published (`method.json`).
@@ -75,6 +76,9 @@ pub struct RequirementNote {
     pub evidence_sessions: Vec<String>,
     pub signals: Vec<String>,
     pub dynamic: bool,
+    /// The slot it is tied to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
 }
 
 /// One system on one instance, once.
@@ -100,6 +104,9 @@ pub struct RunRecord {
     pub output: Option<Output>,
     pub requirements: Vec<RequirementNote>,
     pub judgements: Vec<Judgement>,
+    /// What the later stages made of the requirements that were not met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<Links>,
     pub status: RunStatus,
     /// Milliseconds since the Unix epoch.
     pub started_ms: f64,

@@ -1,15 +1,22 @@
 //! Where a failed requirement was lost: how far its evidence came through the stages of a run.
 //!
 //! The first four gates are exact, because passages name their session and the data set names the
-//! sessions that reveal a preference. Extraction is judged by the passages an extracted preference
-//! cites, the plan only by the slot it decides; where no link exists the answer is "cannot be
-//! told", never a guess. A session that reached a gate shows that the evidence was there, not
-//! that it caused anything.
+//! sessions that reveal a preference. Extraction and plan are judged by meaning ([`links`]): by a
+//! judge model, or by similarity where there is none; a plan for a call by the slot it decides.
+//! Records without such links fall back on the passages an extracted preference cites. Where
+//! nothing links, the answer is "cannot be told", never a guess. The last two gates are the
+//! verdicts: what no judge found in the output was ignored by it; what one judge found and another
+//! did not is disputed. A session that reached a gate shows that the evidence was there, not that
+//! it caused anything.
+
+pub mod funnel;
+pub mod links;
 
 use crate::agent::trace::{Dropped, StageOutcome, StageRecord};
 use crate::agent::trace_view::session_of;
 use crate::bench::ids::SessionId;
 use crate::embed::PassageId;
+use links::{Link, LinkedBy, RequirementLinks};
 use std::collections::BTreeSet;
 
 /// A point the evidence must pass, in the order of the pipeline.
@@ -22,11 +29,14 @@ pub enum Gate {
     CompactedIn,
     Extracted,
     Planned,
+    /// Expressed by the output, as at least one judge sees it.
     Output,
+    /// Seen so by all judges.
+    Agreed,
 }
 
 /// All gates in order.
-pub const GATES: [Gate; 7] = [
+pub const GATES: [Gate; 8] = [
     Gate::Retrieved,
     Gate::Kept,
     Gate::RankedIn,
@@ -34,6 +44,7 @@ pub const GATES: [Gate; 7] = [
     Gate::Extracted,
     Gate::Planned,
     Gate::Output,
+    Gate::Agreed,
 ];
 
 impl Gate {
@@ -47,6 +58,7 @@ impl Gate {
             Gate::Extracted => "extracted",
             Gate::Planned => "in the plan",
             Gate::Output => "in the output",
+            Gate::Agreed => "judges agree",
         }
     }
 
@@ -60,7 +72,27 @@ impl Gate {
             Gate::Extracted => "not extracted",
             Gate::Planned => "not in the plan",
             Gate::Output => "ignored by the output",
+            Gate::Agreed => "disputed by the judges",
         }
+    }
+
+    /// Name in addresses and files.
+    pub fn id(self) -> &'static str {
+        match self {
+            Gate::Retrieved => "retrieved",
+            Gate::Kept => "kept",
+            Gate::RankedIn => "ranked_in",
+            Gate::CompactedIn => "compacted_in",
+            Gate::Extracted => "extracted",
+            Gate::Planned => "planned",
+            Gate::Output => "output",
+            Gate::Agreed => "agreed",
+        }
+    }
+
+    /// Whether evidence links decide it exactly.
+    pub fn exact(self) -> bool {
+        self <= Gate::CompactedIn
     }
 }
 
@@ -83,6 +115,10 @@ pub enum Means {
     Evidence,
     /// Passages that an extracted preference cites: shows the source, not the meaning.
     Citation,
+    /// A judge model compared the stage's entries with the preference.
+    Model,
+    /// The nearest entry by embedding: a lead, since opposites are near each other too.
+    Similarity,
     /// The plan's item for the requirement's slot.
     Slot,
     /// The judges' verdict.
@@ -100,6 +136,8 @@ pub struct Step {
     pub sessions: Vec<SessionId>,
     /// Why passages of the evidence ended here, as the stage gave it.
     pub reasons: Vec<(PassageId, String)>,
+    /// The entry of the stage that a model or similarity compared.
+    pub link: Option<Link>,
 }
 
 /// Where it was lost.
@@ -124,6 +162,10 @@ pub struct Wanted<'a> {
     pub dynamic: bool,
     /// The slot the requirement is tied to.
     pub slot: Option<&'a str>,
+    /// What the later stages made of it, by meaning.
+    pub links: Option<(&'a LinkedBy, &'a RequirementLinks)>,
+    /// One judge says met, another not met.
+    pub disputed: bool,
 }
 
 /// The path of one requirement's evidence.
@@ -134,7 +176,7 @@ pub struct Path {
     pub loss: Loss,
 }
 
-/// Follows the evidence of a requirement that was not met.
+/// Follows the evidence of a requirement that was not met, or not by all judges.
 pub fn trace(wanted: Wanted<'_>, stages: &[StageRecord]) -> Path {
     let steps: Vec<Step> = GATES
         .into_iter()
@@ -164,14 +206,29 @@ impl Path {
     fn lost_at(&self, gate: Gate) -> String {
         match gate {
             Gate::Retrieved => "No query found a passage of its evidence.".to_owned(),
-            Gate::Extracted => {
-                "The evidence was read, but no extracted preference cites it.".to_owned()
+            Gate::Extracted => format!(
+                "The evidence was read, but no extracted preference {}.",
+                match self.means(gate) {
+                    Means::Citation => "cites it",
+                    _ => "says what it shows",
+                }
+            ),
+            Gate::Planned if self.means(gate) == Means::Slot => {
+                "The plan has no point for this slot.".to_owned()
             }
-            Gate::Planned => "The plan has no point for this slot.".to_owned(),
+            Gate::Planned => {
+                "The preference was extracted, but no point of the plan takes it up.".to_owned()
+            }
+            Gate::Agreed => {
+                "The judges disagree: one finds it in the output, another does not.".to_owned()
+            }
             Gate::Output if self.by_slot() => {
                 "The plan decided this slot, yet the output's value does not satisfy the \
                  requirement."
                     .to_owned()
+            }
+            Gate::Output if self.passed(Gate::Planned) => {
+                "The plan takes it up, yet the output does not do it.".to_owned()
             }
             Gate::Output => {
                 "The evidence was in front of the model, yet the output does not follow it."
@@ -182,7 +239,21 @@ impl Path {
     }
 
     fn by_slot(&self) -> bool {
-        self.steps.iter().any(|step| step.means == Means::Slot)
+        self.means(Gate::Planned) == Means::Slot && self.passed(Gate::Planned)
+    }
+
+    fn step(&self, gate: Gate) -> Option<&Step> {
+        self.steps.iter().find(|step| step.gate == gate)
+    }
+
+    fn passed(&self, gate: Gate) -> bool {
+        let passed = self.step(gate).map(|step| step.passed);
+        matches!(passed, Some(Passed::All | Passed::Some))
+    }
+
+    /// By which means the finding at a gate was made.
+    pub fn means(&self, gate: Gate) -> Means {
+        self.step(gate).map_or(Means::Nothing, |step| step.means)
     }
 }
 
@@ -198,17 +269,47 @@ fn step(gate: Gate, wanted: Wanted<'_>, stages: &[StageRecord]) -> Step {
         means: Means::Nothing,
         sessions: Vec::new(),
         reasons: Vec::new(),
+        link: None,
     };
     match (gate, outcome) {
         (_, None) => {}
-        (Gate::Output, Some(_)) => {
-            step.passed = Passed::Nothing;
-            step.means = Means::Verdict;
-        }
+        (Gate::Output, Some(_)) => by_verdict(&mut step, wanted.disputed),
+        (Gate::Agreed, Some(_)) => by_verdict(&mut step, false),
         (Gate::Planned, Some(outcome)) => planned(&mut step, wanted, outcome),
+        (Gate::Extracted, Some(outcome)) => {
+            let link = wanted
+                .links
+                .map(|(by, links)| (by, links.extracted.as_ref()));
+            if !by_link(&mut step, link) {
+                by_passages(&mut step, wanted, outcome);
+            }
+        }
         (_, Some(outcome)) => by_passages(&mut step, wanted, outcome),
     }
     step
+}
+
+fn by_verdict(step: &mut Step, met: bool) {
+    step.means = Means::Verdict;
+    step.passed = if met { Passed::Some } else { Passed::Nothing };
+}
+
+/// Whether a link decided the step.
+fn by_link(step: &mut Step, link: Option<(&LinkedBy, Option<&Link>)>) -> bool {
+    let Some((by, Some(link))) = link else {
+        return false;
+    };
+    step.means = match by {
+        LinkedBy::Model { .. } => Means::Model,
+        LinkedBy::Similarity { .. } => Means::Similarity,
+    };
+    step.passed = if link.found {
+        Passed::All
+    } else {
+        Passed::Nothing
+    };
+    step.link = Some(link.clone());
+    true
 }
 
 /// Whether the outcome is what leaves the gate.
@@ -221,27 +322,29 @@ fn belongs(outcome: &StageOutcome, gate: Gate) -> bool {
             | (StageOutcome::Compacted { .. }, Gate::CompactedIn)
             | (StageOutcome::Preferences { .. }, Gate::Extracted)
             | (StageOutcome::Plan { .. }, Gate::Planned)
-            | (StageOutcome::Output { .. }, Gate::Output)
+            | (StageOutcome::Output { .. }, Gate::Output | Gate::Agreed)
     )
 }
 
-/// Text plans carry no link; a plan for a call names the slot it decides.
+/// By a model if there was one; else by the slot a plan for a call decides; else by similarity.
 fn planned(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
     let StageOutcome::Plan { plan } = outcome else {
         return;
     };
-    step.passed = Passed::Unknown;
-    if let Some(slot) = wanted.slot {
-        let decided = plan
-            .items
-            .iter()
-            .any(|item| item.slot.as_deref() == Some(slot));
-        step.passed = if decided {
-            Passed::All
-        } else {
-            Passed::Nothing
-        };
-        step.means = Means::Slot;
+    let link = wanted.links.map(|(by, links)| (by, links.planned.as_ref()));
+    let by_model = matches!(link, Some((LinkedBy::Model { .. }, Some(_))));
+    match wanted.slot {
+        Some(slot) if !by_model => {
+            let mut slots = plan.items.iter().map(|item| item.slot.as_deref());
+            step.means = Means::Slot;
+            step.passed = if slots.any(|decided| decided == Some(slot)) {
+                Passed::All
+            } else {
+                Passed::Nothing
+            };
+        }
+        _ if by_link(step, link) => {}
+        _ => step.passed = Passed::Unknown,
     }
 }
 
@@ -309,28 +412,46 @@ fn dropped(outcome: &StageOutcome) -> &[Dropped] {
     }
 }
 
+/// The exact gates end a trace at once. Behind them the means can err, so that the furthest gate
+/// passed counts: a plan that takes a wish up had it, whatever the extraction seemed to lack.
 fn loss(wanted: Wanted<'_>, steps: &[Step]) -> Loss {
-    if wanted.sessions.is_empty() || steps.iter().all(|step| step.passed == Passed::NotRun) {
+    if steps.iter().all(|step| step.passed == Passed::NotRun) {
         return Loss::Unknown;
     }
-    let mut reached = None;
+    // Whether the output expresses it is in doubt, so nothing before it can have lost it.
+    if wanted.disputed {
+        return Loss::At(Gate::Agreed);
+    }
+    if wanted.sessions.is_empty() {
+        return Loss::Unknown;
+    }
     let mut latest_lost = None;
-    for step in steps {
-        match step.passed {
-            Passed::NotRun => {}
-            Passed::Nothing => return latest_lost.unwrap_or(Loss::At(step.gate)),
-            Passed::Unknown => break,
-            Passed::All | Passed::Some => {
-                reached = Some(step.gate);
-                if latest_lost.is_none() && misses_latest(wanted, step) {
-                    latest_lost = Some(Loss::LatestAt(step.gate));
-                }
-            }
+    for step in steps.iter().filter(|step| step.gate.exact()) {
+        if step.passed == Passed::Nothing {
+            return latest_lost.unwrap_or(Loss::At(step.gate));
+        }
+        if latest_lost.is_none() && misses_latest(wanted, step) {
+            latest_lost = Some(Loss::LatestAt(step.gate));
         }
     }
-    latest_lost
-        .or(reached.map(Loss::After))
-        .unwrap_or(Loss::Unknown)
+    latest_lost.unwrap_or_else(|| behind(wanted, steps))
+}
+
+fn behind(wanted: Wanted<'_>, steps: &[Step]) -> Loss {
+    let passes = |step: &Step| matches!(step.passed, Passed::All | Passed::Some);
+    // Without a stage that holds evidence there is nothing to follow, whatever the output did.
+    let Some(reached) = steps.iter().rposition(passes) else {
+        return Loss::Unknown;
+    };
+    if misses_latest(wanted, &steps[reached]) {
+        return Loss::LatestAt(steps[reached].gate);
+    }
+    let rest = &steps[reached + 1..];
+    let ends = rest.iter().find(|step| step.passed != Passed::NotRun);
+    match ends {
+        Some(step) if step.passed == Passed::Nothing => Loss::At(step.gate),
+        _ => Loss::After(steps[reached].gate),
+    }
 }
 
 /// A changed preference whose newest evidence did not pass, while older evidence did.

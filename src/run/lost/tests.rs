@@ -151,8 +151,10 @@ fn check(dynamic: bool, slot: Option<&str>, planted: Planted, expected: Loss) ->
     let path = trace(
         Wanted {
             sessions: &sessions,
-            dynamic,
             slot,
+            dynamic,
+            links: None,
+            disputed: false,
         },
         &stages(&planted),
     );
@@ -268,6 +270,8 @@ fn without_evidence_links_nothing_is_said() {
             sessions: &[],
             dynamic: false,
             slot: None,
+            links: None,
+            disputed: false,
         },
         &stages(&full(&BOTH)),
     );

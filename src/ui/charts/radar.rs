@@ -1,14 +1,13 @@
 //! A radar with the buttons that save it and a table with the same numbers.
 
-use super::save;
+use super::Picture;
 use crate::browser::error::BrowserError;
 use crate::chart::palette;
 use crate::chart::svg::{self, Figure};
 use crate::results::figure::percent;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 
-/// Shows a figure. The picture is text from `chart::svg`, in which every name is escaped.
+/// Shows the figure and its numbers.
 #[component]
 pub fn RadarChart(
     #[prop(into)] figure: Signal<Figure>,
@@ -18,30 +17,10 @@ pub fn RadarChart(
     #[prop(into)]
     on_error: Callback<BrowserError>,
 ) -> impl IntoView {
-    let report = move |saved: Result<(), BrowserError>| {
-        if let Err(error) = saved {
-            on_error.run(error);
-        }
-    };
-    let save_svg = move |_| {
-        let text = figure.with_untracked(svg::radar);
-        report(save::svg(&format!("{file_stem}.svg"), &text));
-    };
-    let save_png = move |_| {
-        let (text, height) =
-            figure.with_untracked(|figure| (svg::radar(figure), svg::height(figure)));
-        spawn_local(async move {
-            report(save::png(&format!("{file_stem}.png"), &text, svg::WIDTH, height).await);
-        });
-    };
+    let picture = Signal::derive(move || figure.with(svg::radar));
+    let size = Signal::derive(move || figure.with(|figure| (svg::WIDTH, svg::height(figure))));
     view! {
-        <figure class="chart-box">
-            <div class="chart-picture" inner_html=move || figure.with(svg::radar)></div>
-            <div class="actions">
-                <button type="button" class="button" on:click=save_svg>"Save as SVG"</button>
-                <button type="button" class="button" on:click=save_png>"Save as PNG"</button>
-            </div>
-        </figure>
+        <Picture svg=picture size=size file_stem=file_stem on_error=on_error />
         <div class="chart-twin table-box" tabindex="0" role="region" aria-label="Numbers of the radar">
             {move || figure.with(twin)}
         </div>

@@ -1,12 +1,14 @@
 //! Gives the results view the runs of this browser, the opened files and the paper's rows.
 
-use super::results::ResultsPage;
+use super::results::{Found, ResultsPage};
 use crate::browser::abort::Abort;
 use crate::browser::fetch::{self, Freshness};
 use crate::browser::page;
 use crate::results::paper::{self, Paper};
+use crate::route::results_view::ResultsView;
 use crate::route::{DatasetKey, Query, Route};
-use crate::run::record::{RunRecord, RunStatus};
+use crate::run::focus::{Focus, Tab};
+use crate::run::record::RunStatus;
 use crate::ui::files::ask;
 use crate::ui::parts::Problem;
 use crate::ui::state::{Lab, lab};
@@ -34,7 +36,21 @@ pub fn ResultsHost() -> impl IntoView {
     let overlay = RwSignal::new(chosen(lab));
     // The address follows the choice: an outside world, so an effect is its place.
     Effect::new(move |_| write(lab, overlay.get()));
-    let href = Callback::new(move |record: Arc<RunRecord>| address(lab, &record));
+    let view = Memo::new(move |old: Option<&ResultsView>| {
+        lab.route.with(|route| match route {
+            Route::Results { query } => ResultsView::read(query),
+            // The view is about to go.
+            _ => old.cloned().unwrap_or_default(),
+        })
+    });
+    let change = Callback::new(move |view: ResultsView| {
+        if let Route::Results { query } = lab.route.get_untracked() {
+            lab.replace(Route::Results {
+                query: view.write(&query),
+            });
+        }
+    });
+    let href = Callback::new(move |found: Found| address(lab, &found));
     view! {
         <div class="page wide">
             <ResultsPage
@@ -42,7 +58,9 @@ pub fn ResultsHost() -> impl IntoView {
                 opened=lab.opened.files
                 paper=Signal::derive(move || paper.get().flatten())
                 overlay=overlay
-                instance_href=href
+                view=view
+                change=change
+                href=href
                 on_open_file=Callback::new(move |()| ask(false, move |files| lab.opened.open(lab, files)))
             />
         </div>
@@ -68,11 +86,20 @@ fn write(lab: Lab, rows: Vec<String>) {
 }
 
 /// Where a run can be looked at.
-fn address(lab: Lab, record: &RunRecord) -> String {
+fn address(lab: Lab, found: &Found) -> String {
+    let record = &found.run;
     let open = lab.data.current();
     let same = open.filter(|open| open.dataset.manifest_sha256 == record.dataset.sha256);
     let dataset = same.map_or(DatasetKey::Bundled, |open| open.key);
-    let query = [("run", record.id.clone())].into_iter().collect();
+    let focus = found.requirement.clone().map(|requirement| Focus {
+        tab: Tab::Outcome,
+        requirement: Some(requirement),
+        ..Focus::default()
+    });
+    let focus = focus.map(|focus| focus.pairs()).unwrap_or_default();
+    let query = std::iter::once(("run", record.id.clone()))
+        .chain(focus)
+        .collect();
     Route::Instance {
         dataset,
         id: record.instance.clone(),

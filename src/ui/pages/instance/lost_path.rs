@@ -7,7 +7,7 @@ use crate::bench::taxonomy::Action;
 use crate::run::lost::{Gate, Loss, Means, Passed, Path, Step};
 use leptos::prelude::*;
 
-/// Seven gates, the one where the evidence ended marked, and the finding in a sentence.
+/// Eight gates, the one where the evidence ended marked, and the finding in a sentence.
 #[component]
 pub(super) fn LostPath(page: Page, path: Path) -> impl IntoView {
     let sentence = path.sentence();
@@ -21,6 +21,7 @@ pub(super) fn LostPath(page: Page, path: Path) -> impl IntoView {
         .collect();
     let reasons = (!reasons.is_empty())
         .then(|| view! { <p class="muted lost-reasons">{reasons.join("; ")}</p> });
+    let entries = path.steps.iter().filter_map(entry).collect_view();
     let steps = path
         .steps
         .into_iter()
@@ -34,8 +35,29 @@ pub(super) fn LostPath(page: Page, path: Path) -> impl IntoView {
             </p>
             <ol class="lost-path">{steps}</ol>
             {reasons}
+            {entries}
         </div>
     }
+}
+
+/// The entry that a later stage's finding rests on, and how it was found.
+fn entry(step: &Step) -> Option<impl IntoView + use<>> {
+    let link = step.link.as_ref()?;
+    let by = match (step.means, link.similarity) {
+        (Means::Similarity, Some(near)) => {
+            format!("by similarity {near:.2}, which cannot tell a wish from its opposite")
+        }
+        (Means::Similarity, None) => "nothing to compare with".to_owned(),
+        _ => "by a judge model".to_owned(),
+    };
+    let gate = step.gate.label();
+    let words = match (link.found, link.entry.is_empty()) {
+        (true, false) => format!("{gate}: “{}”", link.entry),
+        (true, true) => format!("{gate}: yes"),
+        (false, false) => format!("not {gate}; the nearest entry is “{}”", link.entry),
+        (false, true) => format!("not {gate}"),
+    };
+    Some(view! { <p class="muted lost-reasons">{format!("{words} ({by}).")}</p> })
 }
 
 /// The gate a loss points at.
@@ -82,6 +104,8 @@ fn means(step: &Step) -> String {
     match step.means {
         Means::Evidence => format!(", {sessions}, by evidence links"),
         Means::Citation => format!(", {sessions}, by the passages that preferences cite"),
+        Means::Model => ", by a judge model".to_owned(),
+        Means::Similarity => ", by similarity".to_owned(),
         Means::Slot => ", by the slot the plan decides".to_owned(),
         Means::Verdict => ", by the verdict".to_owned(),
         Means::Nothing => String::new(),
@@ -96,7 +120,7 @@ fn stage_of(gate: Gate, action: Action) -> StageId {
         (Gate::CompactedIn, _) => StageId::CompactEvidence,
         (Gate::Extracted, _) => StageId::PreferenceExtraction,
         (Gate::Planned, _) => StageId::TaskPreferenceAlignment,
-        (Gate::Output, Action::GenerateText) => StageId::TextGeneration,
-        (Gate::Output, Action::CallApi) => StageId::ParameterFilling,
+        (Gate::Output | Gate::Agreed, Action::GenerateText) => StageId::TextGeneration,
+        (Gate::Output | Gate::Agreed, Action::CallApi) => StageId::ParameterFilling,
     }
 }

@@ -2,25 +2,39 @@
 
 mod domains;
 mod exports;
+mod funnel;
 mod instances;
+mod judges;
 mod notices;
 mod paper;
 
+use crate::agent::trace_view::system_name;
+use crate::bench::ids::RequirementId;
 use crate::browser::clock;
 use crate::browser::error::BrowserError;
 use crate::results::paper::Paper;
 use crate::results::table::{self, DomainTable};
 use crate::results::{LoadedResult, figure};
+use crate::route::results_view::{Part, ResultsView};
 use crate::run::record::RunRecord;
 use crate::ui::charts::RadarChart;
 use domains::DomainsTable;
 use exports::Exports;
+use funnel::FunnelSection;
 use instances::Instances;
+use judges::JudgesSection;
 use leptos::prelude::*;
 use notices::FileNotices;
 use paper::PaperPicker;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// A run, and the requirement of it that is meant.
+#[derive(Clone)]
+pub struct Found {
+    pub run: Arc<RunRecord>,
+    pub requirement: Option<RequirementId>,
+}
 
 /// Shows what was run in this tab and what was opened from files, side by side.
 #[component]
@@ -36,9 +50,12 @@ pub fn ResultsPage(
     paper: Signal<Option<Arc<Paper>>>,
     /// Ids of the paper's rows that are overlaid; the owner keeps them in the address.
     overlay: RwSignal<Vec<String>>,
+    /// The other choices; part of the address.
+    view: Memo<ResultsView>,
+    /// Puts other choices into the address.
+    change: Callback<ResultsView>,
     /// Address of the instance view that shows a run.
-    #[prop(into)]
-    instance_href: Callback<Arc<RunRecord>, String>,
+    href: Callback<Found, String>,
     /// Asks the visitor for a file to open.
     #[prop(into)]
     on_open_file: Callback<()>,
@@ -54,6 +71,42 @@ pub fn ResultsPage(
         })
     });
     let nothing = Memo::new(move |_| records.with(Vec::is_empty) && opened.with(Vec::is_empty));
+    let part = Memo::new(move |_| view.with(|view| view.part));
+    let all = Memo::new(move |_| every_record(&records.get(), &opened.get()));
+    let chosen = Memo::new(move |_| {
+        let of = view.with(|view| view.of.clone());
+        let fits = |record: &&Arc<RunRecord>| of.as_ref().is_none_or(|of| *of == label(record));
+        all.with(|all| all.iter().filter(fits).cloned().collect::<Vec<_>>())
+    });
+    let run_href = Callback::new(move |run| {
+        href.run(Found {
+            run,
+            requirement: None,
+        })
+    });
+    let shown = move || {
+        match part.get() {
+        Part::Scores => view! {
+            <Figures table=table paper=paper overlay=overlay on_error=on_error />
+        }
+        .into_any(),
+        Part::Lost => view! {
+            <RunsPicker all=all view=view change=change />
+            <FunnelSection records=chosen view=view change=change href=href on_error=on_error today=today() />
+        }
+        .into_any(),
+        Part::Judges => view! {
+            <RunsPicker all=all view=view change=change />
+            <JudgesSection records=chosen href=href />
+        }
+        .into_any(),
+        Part::Tables => view! { <p class="empty">"Nothing here yet."</p> }.into_any(),
+        Part::Runs => view! {
+            <Instances records=records opened=opened instance_href=run_href />
+        }
+        .into_any(),
+    }
+    };
     view! {
         <header class="page-head results-head">
             <div>
@@ -74,12 +127,98 @@ pub fn ResultsPage(
         </p>
         <FileNotices opened=opened />
         {move || nothing.get().then(|| view! { <NothingYet /> })}
-        <Figures table=table paper=paper overlay=overlay on_error=on_error />
-        {move || (!nothing.get()).then(|| view! {
-            <Instances records=records opened=opened instance_href=instance_href />
-        })}
+        <Parts part=part view=view change=change />
+        {shown}
     }
     .into_any()
+}
+
+/// Runs of this browser, then those of opened files; a run that is in both counts once.
+fn every_record(own: &[Arc<RunRecord>], opened: &[Arc<LoadedResult>]) -> Vec<Arc<RunRecord>> {
+    let mut seen = BTreeSet::new();
+    let read = opened.iter().flat_map(|loaded| loaded.records());
+    own.iter()
+        .chain(read)
+        .filter(|record| seen.insert(record.id.clone()))
+        .cloned()
+        .collect()
+}
+
+/// System and model of a run, as the picker and the address name them.
+fn label(record: &RunRecord) -> String {
+    format!("{} · {}", system_name(record.system), record.agent.label())
+}
+
+/// The parts of the view as links, so that each can be opened on its own.
+#[component]
+fn Parts(
+    part: Memo<Part>,
+    view: Memo<ResultsView>,
+    change: Callback<ResultsView>,
+) -> impl IntoView {
+    let tabs = Part::ALL.into_iter().map(|own| {
+        let choose = move |_| {
+            let before = view.get_untracked();
+            change.run(ResultsView {
+                part: own,
+                ..before
+            });
+        };
+        view! {
+            <button
+                type="button"
+                class="part-tab"
+                aria-current=move || (part.get() == own).then_some("page")
+                on:click=choose
+            >
+                {own.title()}
+            </button>
+        }
+    });
+    view! { <nav class="part-tabs" aria-label="Parts of the results">{tabs.collect_view()}</nav> }
+}
+
+/// Narrows a part to one system and model.
+#[component]
+fn RunsPicker(
+    all: Memo<Vec<Arc<RunRecord>>>,
+    view: Memo<ResultsView>,
+    change: Callback<ResultsView>,
+) -> impl IntoView {
+    let labels = Memo::new(move |_| {
+        all.with(|all| {
+            all.iter()
+                .map(|record| label(record))
+                .collect::<BTreeSet<_>>()
+        })
+    });
+    let choose = move |event| {
+        let of = event_target_value(&event);
+        let before = view.get_untracked();
+        let of = (!of.is_empty()).then_some(of);
+        change.run(ResultsView {
+            of,
+            cell: None,
+            ..before
+        });
+    };
+    let options = move || {
+        let chosen = view.with(|view| view.of.clone());
+        let option = |label: String| {
+            let selected = chosen.as_ref() == Some(&label);
+            view! { <option value=label.clone() selected=selected>{label.clone()}</option> }
+        };
+        labels.get().into_iter().map(option).collect_view()
+    };
+    view! {
+        <div class="field runs-picker" hidden=move || labels.with(|labels| labels.len() < 2)>
+            <label for="runs-of">"Runs of"</label>
+            <select id="runs-of" on:change=choose>
+                <option value="">"all systems and models"</option>
+                {options}
+            </select>
+        </div>
+    }
 }
 
 #[component]
