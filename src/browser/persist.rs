@@ -1,8 +1,9 @@
 //! Runs across reloads: saved after each stage, found again on the next visit.
 
-use super::clock::Pace;
+use super::clock::{Pace, now_ms};
 use super::going_on::going_on;
 use super::store::{Drawer, Store};
+use crate::run::backup::Backup;
 use crate::run::journal;
 use crate::run::record::{RunRecord, RunStatus};
 
@@ -50,6 +51,33 @@ impl Runs {
         let (mut runs, busy) = (self.all().await, going_on().await);
         runs.retain(|run| run.status == RunStatus::Running && !busy.contains(&run.id));
         runs
+    }
+
+    /// Everything, in the store and in memory, for a file.
+    pub async fn backup(&self) -> Backup {
+        let runs = self.store.all(Drawer::Runs).await;
+        let journal = self.store.all(Drawer::Journal).await;
+        Backup::new(now_ms(), runs, journal)
+    }
+
+    /// Takes the runs and calls of a file in; what is already here stays as it is.
+    pub async fn restore(&self, backup: Backup) -> Vec<RunRecord> {
+        let mut taken = Vec::new();
+        for (id, run) in backup.runs {
+            if self.store.get(Drawer::Runs, &id).await.is_none() {
+                self.store.put(Drawer::Runs, &id, run.to_string()).await;
+                taken.extend(serde_json::from_value::<RunRecord>(run));
+            }
+        }
+        for (name, call) in backup.journal {
+            if self.store.get(Drawer::Journal, &name).await.is_none() {
+                self.store
+                    .put(Drawer::Journal, &name, call.to_string())
+                    .await;
+            }
+        }
+        taken.sort_by(|a, b| b.started_ms.total_cmp(&a.started_ms));
+        taken
     }
 
     /// Forgets a run and its journal.

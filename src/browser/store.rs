@@ -164,7 +164,7 @@ impl Store {
     fn tell(&self, cause: &str) {
         if !self.0.noticed.replace(true) {
             (self.0.notice)(format!(
-                "Runs will not survive closing this tab ({cause}). Everything works; download result files to keep them."
+                "Runs will not survive closing this tab ({cause}). Everything works and is kept in memory: download a backup in Settings before you close it."
             ));
         }
     }

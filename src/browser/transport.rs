@@ -115,7 +115,30 @@ impl Transport {
             ..self.clone()
         };
         let unheard: OnHeard = Rc::new(|_: Heard<'_>| {});
-        impatient.chat(endpoint, &chat, &unheard, abort).await
+        let tested = impatient.chat(endpoint, &chat, &unheard, abort).await;
+        match tested {
+            Err(LlmError::Unreachable { base_url, .. }) => {
+                let reasons = self.why_unreachable(endpoint, abort).await;
+                Err(LlmError::Unreachable { base_url, reasons })
+            }
+            tested => tested,
+        }
+    }
+
+    /// Asks once more in a way that tells a silent server from one that keeps its answer.
+    async fn why_unreachable(&self, endpoint: &Endpoint, abort: &Abort) -> Vec<String> {
+        let Endpoint {
+            base_url, limits, ..
+        } = endpoint;
+        let wire = Wire {
+            provider: Provider::from_url(base_url),
+            base_url,
+            limits,
+            abort,
+            seen: &|_| {},
+        };
+        let probe = wire.probe().await;
+        reach::after_probe(&page::origin(), base_url, probe, page::is_online())
     }
 
     /// The models an endpoint offers.

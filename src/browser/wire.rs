@@ -7,6 +7,7 @@ use super::page;
 use super::transport::{Heard, OnHeard};
 use crate::llm::http::{HttpRequest, HttpResponse};
 use crate::llm::provider::Provider;
+use crate::llm::reach::Probe;
 use crate::llm::{Delta, LlmError, Reply, reach};
 use futures::future::{Either, select};
 use js_sys::Array;
@@ -14,10 +15,15 @@ use std::future::Future;
 use std::pin::pin;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Request, RequestCache, RequestCredentials, RequestInit, RequestRedirect, Response};
+use web_sys::{
+    Request, RequestCache, RequestCredentials, RequestInit, RequestMode, RequestRedirect, Response,
+};
 
 /// An answer larger than this is none.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// A server that is there answers a probe sooner.
+const PROBE_SECONDS: f64 = 8.0;
 
 /// How long a call may take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +91,30 @@ impl Wire<'_> {
             self.read_whole(&response).await
         })
         .await
+    }
+
+    /// Whether anything answers at the address, readable or not: a request in the mode of images,
+    /// without key or cookies.
+    pub async fn probe(&self) -> Probe {
+        let asked = self.in_time(async {
+            let switch = Switch(Abort::new());
+            let init = RequestInit::new();
+            init.set_method("GET");
+            init.set_mode(RequestMode::NoCors);
+            init.set_credentials(RequestCredentials::Omit);
+            init.set_cache(RequestCache::NoStore);
+            init.set_signal(Some(&switch.0.signal()));
+            let asking = page::window().fetch_with_str_and_init(self.base_url, &init);
+            let (answer, late) = (pin!(JsFuture::from(asking)), pin!(seconds(PROBE_SECONDS)));
+            Ok(matches!(
+                select(answer, late).await,
+                Either::Left((Ok(_), _))
+            ))
+        });
+        match asked.await {
+            Ok(true) => Probe::Answered,
+            _ => Probe::Silent,
+        }
     }
 
     async fn in_time<T>(

@@ -1,6 +1,8 @@
 //! One instance from task to verdicts, and what a run needs from the outside.
 
 pub mod ask;
+pub mod backup;
+pub mod batch;
 pub mod drive;
 #[cfg(feature = "engine")]
 pub mod fake;
@@ -10,6 +12,7 @@ pub mod lost;
 pub mod outcome;
 pub mod passages;
 pub mod record;
+pub mod replay;
 pub mod spend;
 pub mod timeline;
 

@@ -2,6 +2,7 @@
 
 use super::parts::Problem;
 use super::state::{Lab, lab};
+use crate::agent::trace_view::count;
 use crate::browser::abort::Abort;
 use crate::browser::drop::Dropped;
 use crate::browser::fetch::{self, Freshness};
@@ -9,6 +10,7 @@ use crate::browser::files::{self, FileError, MAX_FILE, PickedFile};
 use crate::browser::page;
 use crate::results::{LoadedResult, inspect};
 use crate::route::{Query, Route};
+use crate::run::backup::Backup;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::sync::Arc;
@@ -81,13 +83,43 @@ impl Opened {
         for file in files {
             self.reading.set(Some(file.path.clone()));
             match files::read(&file, MAX_FILE, &fetch::silent(), &Abort::new()).await {
-                Ok(bytes) => shown |= self.take(lab, name(&file.path), &bytes.to_vec()),
+                Ok(bytes) => {
+                    let bytes = bytes.to_vec();
+                    if Backup::is_one(&bytes) {
+                        self.restore(lab, name(&file.path), &bytes).await;
+                    } else {
+                        shown |= self.take(lab, name(&file.path), &bytes);
+                    }
+                }
                 Err(FileError::Cancelled) => {}
                 Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
             }
         }
         self.reading.set(None);
         self.show(lab, shown);
+    }
+
+    /// Takes a backup in: its runs, and the calls they paid for.
+    async fn restore(self, lab: Lab, name: &str, bytes: &[u8]) {
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
+        match Backup::read(name, bytes) {
+            Ok((backup, dropped)) => {
+                let taken = edge.runs.restore(backup).await;
+                let runs = count(taken.len(), "run", "runs");
+                let left = match dropped {
+                    0 => String::new(),
+                    some => format!(
+                        " {} of another release could not be read.",
+                        count(some, "run", "runs")
+                    ),
+                };
+                lab.runner.restore(taken);
+                lab.notices.good(format!("{runs} taken from {name}.{left}"));
+            }
+            Err(error) => lab.notices.bad(Problem::new(&error, None::<&str>)),
+        }
     }
 
     /// Reads one result file; the same file again takes the place of the first.

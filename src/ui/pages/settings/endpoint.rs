@@ -1,14 +1,15 @@
 //! Address, model and key of one endpoint, and a button that says what is wrong with them.
 
 use super::key::KeyField;
+use super::local::LocalHelp;
 use crate::browser::abort::Abort;
-use crate::browser::page;
+use crate::browser::transport::Endpoint as Target;
 use crate::llm::provider::Provider;
 use crate::llm::{LlmError, reach};
 use crate::settings::Endpoint;
 use crate::ui::keys::{ANY, known_provider};
 use crate::ui::parts::{Field, Icon, Problem, Select, Shape};
-use crate::ui::state::lab;
+use crate::ui::state::{Edge, lab};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -111,6 +112,7 @@ pub fn EndpointForm(
                 </datalist>
             </Field>
             <TestRow endpoint=endpoint tested=tested />
+            <LocalHelp base_url=base_url />
         </div>
     }
 }
@@ -128,10 +130,7 @@ fn ListModels(
         let Some(edge) = lab.edge.get_untracked() else {
             return;
         };
-        let (target, base_url) = (
-            lab.keys.target(&endpoint.get_untracked()),
-            endpoint.get_untracked().base_url,
-        );
+        let target = lab.keys.target(&endpoint.get_untracked());
         busy.set(true);
         spawn_local(async move {
             let found = edge.transport.models(&target, &Abort::new()).await;
@@ -139,7 +138,7 @@ fn ListModels(
             let _ = busy.try_set(false);
             match found {
                 Ok(found) => drop(models.try_set(found)),
-                Err(error) => drop(tested.try_set(Some(failed(&error, &base_url)))),
+                Err(error) => drop(tested.try_set(Some(failed(&error, "", &[])))),
             }
         });
     };
@@ -173,7 +172,13 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
                 .await;
             let outcome = match answer {
                 Ok(delivered) => Tested::Answered(answered(&endpoint.model, &delivered)),
-                Err(error) => failed(&error, &endpoint.base_url),
+                Err(error) => {
+                    let known = match error {
+                        LlmError::ModelNotFound(_) => known_models(&edge, &target).await,
+                        _ => Vec::new(),
+                    };
+                    failed(&error, &endpoint.model, &known)
+                }
             };
             let _ = tested.try_set(Some(outcome)); // the form may be gone by now
         });
@@ -203,6 +208,12 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
     }
 }
 
+/// What the endpoint offers, or nothing where it does not say.
+async fn known_models(edge: &Edge, target: &Target) -> Vec<String> {
+    let listed = edge.transport.models(target, &Abort::new()).await;
+    listed.unwrap_or_default()
+}
+
 fn answered(model: &str, delivered: &crate::browser::transport::Delivered) -> String {
     let named = delivered.reply.model.as_deref().unwrap_or(model);
     format!(
@@ -211,15 +222,26 @@ fn answered(model: &str, delivered: &crate::browser::transport::Delivered) -> St
     )
 }
 
-fn failed(error: &LlmError, base_url: &str) -> Tested {
-    let silent = matches!(error, LlmError::Unreachable { .. });
-    let checks = if silent {
-        reach::explain_unreachable(&page::origin(), base_url)
-    } else {
-        Vec::new()
+/// The reasons of a silent server are a list of things to check; everything else has one hint.
+fn failed(error: &LlmError, model: &str, known: &[String]) -> Tested {
+    let checks = match error {
+        LlmError::Unreachable { reasons, .. } => reasons.clone(),
+        LlmError::ModelNotFound(_) => meant(model, known),
+        _ => Vec::new(),
+    };
+    let hint = match error {
+        LlmError::Unreachable { .. } => None,
+        error => error.hint(),
     };
     Tested::Failed {
-        problem: Problem::new(error, error.hint()),
+        problem: Problem::new(error, hint),
         checks,
     }
+}
+
+/// Names close to the one that was not found.
+fn meant(model: &str, known: &[String]) -> Vec<String> {
+    let near = reach::similar(model, known);
+    let likely = (!near.is_empty()).then(|| format!("Did you mean {}?", near.join(" or ")));
+    likely.into_iter().collect()
 }

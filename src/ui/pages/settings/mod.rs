@@ -3,6 +3,7 @@
 mod endpoint;
 mod judges;
 mod key;
+mod local;
 mod params;
 mod prices;
 mod spending;

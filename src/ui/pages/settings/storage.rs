@@ -1,7 +1,8 @@
 //! What this browser keeps, and how to be rid of it.
 
-use crate::browser::secrets;
-use crate::ui::parts::Dialog;
+use crate::browser::{files, secrets};
+use crate::ui::files::ask;
+use crate::ui::parts::{Dialog, Problem};
 use crate::ui::state::lab;
 use crate::words::size;
 use js_sys::Reflect;
@@ -43,6 +44,25 @@ pub fn Storage() -> impl IntoView {
             let _ = cleared.try_update(|cleared| *cleared += 1); // the page may be gone by now
         });
     };
+    let back_up = move |_| {
+        let Some(edge) = lab.edge.get_untracked() else {
+            return;
+        };
+        spawn_local(async move {
+            let text = edge.runs.backup().await.write();
+            let saved = files::download(
+                "iba-lab-backup.json",
+                "application/json",
+                &[text.as_bytes()],
+            );
+            if let Err(error) = saved {
+                lab.notices.bad(Problem::new(&error, None::<&str>));
+            }
+        });
+    };
+    let restore = move |_| {
+        ask(false, move |picked| lab.opened.open(lab, picked));
+    };
     let forget_keys = move |_| {
         lab.keys.forget_all();
         let Some(edge) = lab.edge.get_untracked() else {
@@ -75,7 +95,11 @@ pub fn Storage() -> impl IntoView {
                     <p class="muted small">"Runs, their journal of answered calls, files of datasets and models for the next visit. Browsers may drop them when space is short: export what matters."</p>
                     {move || (!lasting()).then(|| view! { <p class="small">"This window keeps nothing: all of it goes when the tab is closed."</p> })}
                 </div>
-                <button type="button" class="button danger" on:click=move |_| asking.set(true)>"Clear local data"</button>
+                <div class="row">
+                    <button type="button" class="button" on:click=back_up>"Download backup"</button>
+                    <button type="button" class="button" on:click=restore>"Restore backup …"</button>
+                    <button type="button" class="button danger" on:click=move |_| asking.set(true)>"Clear local data"</button>
+                </div>
             </div>
             <Dialog title="Clear local data?" open=asking>
                 <p>"Runs, kept keys, cached files and settings of this site are removed from this browser. This cannot be undone."</p>
