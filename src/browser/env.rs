@@ -1,6 +1,7 @@
 //! What a run needs, over the engine worker, the visitor's endpoints and the journal.
 
 use super::abort::Abort;
+use super::clock::now_ms;
 use super::engine::{Engine, EngineError};
 use super::going_on::GoingOn;
 use super::store::{Drawer, Store};
@@ -8,13 +9,43 @@ use super::transport::{Endpoint, Heard, OnHeard, Transport};
 use crate::agent::trace::{CallRecord, PromptRef};
 use crate::bench::hidden::Check;
 use crate::embed::Hit;
-use crate::llm::{Chat, LlmError};
+use crate::llm::{Chat, LlmError, Reply};
+use crate::run::batch::Pending;
 use crate::run::journal::Names;
+use crate::run::replay::Tape;
 use crate::run::{CallRole, Env, RunEvent, StepError};
+use crate::settings::BY_HAND;
 use crate::worker::protocol::{CheckOutcome, SearchMethod};
+use futures::channel::oneshot;
+use futures::future::{Either, select};
 use serde_json::Value;
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
+
+/// A prompt to be answered by the visitor.
+pub struct Ask {
+    /// Whose call it is, and which prompt.
+    pub role: CallRole,
+    pub prompt: PromptRef,
+    pub chat: Chat,
+    /// Takes the answer; dropping it cancels the run.
+    pub answer: oneshot::Sender<String>,
+}
+
+/// Shows an [`Ask`] to the visitor.
+pub type OnAsk = Rc<dyn Fn(Ask)>;
+
+/// Where answers come from.
+#[derive(Clone)]
+pub enum Source {
+    /// From the endpoints, or by hand where the endpoint says so.
+    Live,
+    /// From the calls of an earlier run, and from nowhere else.
+    Replay(Rc<RefCell<Tape>>),
+    /// From a file, later: what is missing is collected here.
+    Batch(Rc<RefCell<Vec<Pending>>>),
+}
 
 /// Parts of a [`BrowserEnv`].
 pub struct EnvParts {
@@ -30,6 +61,8 @@ pub struct EnvParts {
     pub agent: Option<Endpoint>,
     /// Where the judges' calls go, in the order of the panel.
     pub graders: Vec<Endpoint>,
+    pub source: Source,
+    pub on_ask: OnAsk,
     pub store: Store,
     pub abort: Abort,
     /// Gets stages and streamed text.
@@ -82,6 +115,56 @@ impl BrowserEnv {
         if let Ok(text) = serde_json::to_string(record) {
             self.parts.store.put(Drawer::Journal, name, text).await;
         }
+    }
+
+    /// Leaves a call for the next file, and ends this pass.
+    async fn put_off(&self, pending: Pending, waiting: &RefCell<Vec<Pending>>) -> StepError {
+        if let Ok(text) = serde_json::to_string(&pending) {
+            let place = Pending::place(&pending.name);
+            self.parts.store.put(Drawer::Journal, &place, text).await;
+        }
+        waiting.borrow_mut().push(pending);
+        StepError::Model(
+            "waits for an answer from a batch file; read the file of results under Instances to \
+             go on"
+                .to_owned(),
+        )
+    }
+
+    /// Shows the prompt and waits for what the visitor brings back.
+    async fn by_hand(
+        &self,
+        role: CallRole,
+        chat: Chat,
+        prompt: PromptRef,
+    ) -> Result<CallRecord, StepError> {
+        let (answer, answered) = oneshot::channel();
+        let started_ms = now_ms();
+        (self.parts.on_ask)(Ask {
+            role,
+            prompt: prompt.clone(),
+            chat: chat.clone(),
+            answer,
+        });
+        let stopped = pin!(self.parts.abort.aborted());
+        let Either::Left((Ok(text), _)) = select(answered, stopped).await else {
+            return Err(StepError::Cancelled);
+        };
+        Ok(CallRecord {
+            role: role.as_str().to_owned(),
+            base_url: BY_HAND.to_owned(),
+            request: chat,
+            reply: Reply {
+                text,
+                ..Reply::default()
+            },
+            prompt,
+            started_ms,
+            duration_ms: now_ms() - started_ms,
+            from_journal: false,
+            retries: 0,
+            sent: serde_json::Map::new(),
+        })
     }
 
     fn listener(&self) -> OnHeard {
@@ -144,9 +227,21 @@ impl Env for BrowserEnv {
         chat: Chat,
         prompt: PromptRef,
     ) -> Result<CallRecord, StepError> {
+        if let Source::Replay(tape) = &self.parts.source {
+            return tape.borrow_mut().play(role, &chat, &prompt);
+        }
         let endpoint = self.endpoint(role)?;
         let name = self.names.borrow_mut().next(role, &prompt, &chat);
         if let Some(record) = self.answered(&name).await {
+            return Ok(record);
+        }
+        if let Source::Batch(waiting) = &self.parts.source {
+            let pending = Pending::new(&name, role, &endpoint.base_url, chat, prompt, now_ms());
+            return Err(self.put_off(pending, waiting).await);
+        }
+        if endpoint.base_url == BY_HAND {
+            let record = self.by_hand(role, chat, prompt).await?;
+            self.write_down(&name, &record).await;
             return Ok(record);
         }
         let listener = self.listener();

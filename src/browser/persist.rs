@@ -4,8 +4,10 @@ use super::clock::{Pace, now_ms};
 use super::going_on::going_on;
 use super::store::{Drawer, Store};
 use crate::run::backup::Backup;
+use crate::run::batch::{self, Pending};
 use crate::run::journal;
 use crate::run::record::{RunRecord, RunStatus};
+use std::collections::BTreeSet;
 
 /// The saved runs. Handle; clones share one store.
 #[derive(Clone)]
@@ -78,6 +80,37 @@ impl Runs {
         }
         taken.sort_by(|a, b| b.started_ms.total_cmp(&a.started_ms));
         taken
+    }
+
+    /// Writes the answers of a batch file into the journal; gives the runs that can go on, and
+    /// sentences about what could not be used.
+    pub async fn take_answers(&self, results: batch::Results) -> (Vec<RunRecord>, Vec<String>) {
+        let mut problems = results.problems;
+        let mut ids = BTreeSet::new();
+        for batch::Answered { name, response } in results.answered {
+            let place = Pending::place(&name);
+            let kept = self.store.get(Drawer::Journal, &place).await;
+            let pending = kept.and_then(|text| serde_json::from_str::<Pending>(&text).ok());
+            let Some(pending) = pending else {
+                problems.push(format!("nothing in this browser waits for {name}"));
+                continue;
+            };
+            match batch::record(pending, &response, now_ms()) {
+                Ok(call) => {
+                    if let Ok(text) = serde_json::to_string(&call) {
+                        self.store.put(Drawer::Journal, &name, text).await;
+                        self.store.delete(Drawer::Journal, &place).await;
+                    }
+                    ids.extend(journal::run_of(&name).map(str::to_owned));
+                }
+                Err(error) => problems.push(format!("{name}: {error}")),
+            }
+        }
+        let mut runs = Vec::new();
+        for id in ids {
+            runs.extend(self.load(&id).await);
+        }
+        (runs, problems)
     }
 
     /// Forgets a run and its journal.

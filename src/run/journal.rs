@@ -40,6 +40,13 @@ pub fn prefix(run_id: &str) -> String {
     format!("{}:{run_id}/", run_id.len())
 }
 
+/// The run that a name belongs to.
+pub fn run_of(name: &str) -> Option<&str> {
+    let (length, rest) = name.split_once(':')?;
+    let id = rest.get(..length.parse().ok()?)?;
+    rest[id.len()..].starts_with('/').then_some(id)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +102,16 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_name_tells_its_run() {
+        for run in ["r", "r/1", "übung"] {
+            assert_eq!(run_of(&pass(run)[0]), Some(run));
+        }
+        for name in ["", "r/ab", "9:r/ab", "x:r/ab", "1:rr/ab"] {
+            assert_eq!(run_of(name), None, "{name}");
+        }
     }
 
     #[test]

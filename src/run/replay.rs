@@ -183,7 +183,7 @@ mod tests {
                 "bbbbbbbbbb",
                 "aaaaaaaa then, bbbbbbbb now",
             ),
-            (CallRole::Grader, "a", "aaaaaaaaaa", "no further call"),
+            (CallRole::Grader(0), "a", "aaaaaaaaaa", "no further call"),
         ];
         for (role, text, hash, says) in cases {
             let mut tape = Tape::new([call("Find the cat", "3")]);

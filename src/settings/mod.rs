@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     pub agent: Choice,
     pub endpoint: Endpoint,
+    pub by_hand: ByHand,
     pub judge: Judge,
     /// Where the judge's model answers, when [`Judge::Other`] is chosen.
     pub judge_endpoint: Endpoint,
@@ -41,6 +42,37 @@ pub enum Choice {
     #[default]
     Embedded,
     Endpoint,
+    /// The visitor carries prompts to a model and its answers back.
+    ByHand,
+}
+
+/// Stands for an address where answers come by hand.
+pub const BY_HAND: &str = "by hand";
+
+/// A model whose answers the visitor brings; its address is [`BY_HAND`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ByHand(pub Endpoint);
+
+impl ByHand {
+    /// By the name the visitor gave the model.
+    pub fn named(model: &str) -> Self {
+        let model = match model.trim() {
+            "" => "a model asked by hand",
+            name => name,
+        };
+        Self(Endpoint {
+            preset: String::new(),
+            base_url: BY_HAND.to_owned(),
+            model: model.to_owned(),
+        })
+    }
+}
+
+impl Default for ByHand {
+    fn default() -> Self {
+        Self::named("")
+    }
 }
 
 /// An OpenAI-compatible address and a model behind it.
@@ -113,6 +145,7 @@ impl Settings {
         match self.agent {
             Choice::Embedded => ModelRef::Embedded,
             Choice::Endpoint => self.endpoint.model_ref(),
+            Choice::ByHand => self.by_hand.0.model_ref(),
         }
     }
 
@@ -195,6 +228,24 @@ mod tests {
         settings.judge = Judge::Same;
         assert_eq!(settings.blocked(), None);
         assert_eq!(settings.agent_ref().label(), "small");
+    }
+
+    #[test]
+    fn answers_by_hand_need_no_address_and_name_their_model() {
+        let mut settings = Settings {
+            agent: Choice::ByHand,
+            judge: Judge::Same,
+            ..Settings::default()
+        };
+        assert_eq!(settings.blocked(), None);
+        assert_eq!(settings.agent_ref().label(), "a model asked by hand");
+        settings.by_hand = ByHand::named(" some chat app ");
+        let judge = settings.judge_endpoint().expect("the same model judges");
+        assert_eq!(
+            (judge.base_url.as_str(), judge.model.as_str()),
+            (BY_HAND, "some chat app")
+        );
+        assert_eq!(Settings::read(&settings.write()), settings);
     }
 
     #[test]

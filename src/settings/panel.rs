@@ -26,7 +26,11 @@ impl Settings {
     pub fn judge_endpoint(&self) -> Option<&Endpoint> {
         match self.judge {
             Judge::Programmatic => None,
-            Judge::Same => (self.agent == Choice::Endpoint).then_some(&self.endpoint),
+            Judge::Same => match self.agent {
+                Choice::Embedded => None,
+                Choice::Endpoint => Some(&self.endpoint),
+                Choice::ByHand => Some(&self.by_hand.0),
+            },
             Judge::Other => Some(&self.judge_endpoint),
         }
     }

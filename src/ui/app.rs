@@ -1,6 +1,7 @@
 //! The frame of the page: start-up, the page of the moment, and what lies over all of them (help,
 //! notices, dropped files).
 
+use super::desk::DeskDialog;
 use super::files::DropAnywhere;
 use super::keyboard::{Help, on_key};
 use super::pages::{
@@ -68,6 +69,7 @@ pub fn App() -> impl IntoView {
         <DropAnywhere />
         <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| page(lab))}</main>
         <Help />
+        <DeskDialog />
         <Toasts notices=lab.notices />
     }
 }

@@ -5,6 +5,7 @@ mod amend;
 pub mod app;
 pub mod charts;
 pub mod data;
+pub mod desk;
 pub mod files;
 pub mod keyboard;
 pub mod keys;

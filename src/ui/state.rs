@@ -2,6 +2,7 @@
 //! level only.
 
 use super::data::Data;
+use super::desk::Desk;
 use super::files::Opened;
 use super::keys::Keys;
 use super::parts::Notices;
@@ -62,6 +63,8 @@ pub struct Lab {
     pub runner: Runner,
     pub opened: Opened,
     pub notices: Notices,
+    /// Prompts that wait for answers by hand.
+    pub desk: Desk,
     /// The instances whose hidden half the visitor asked to see.
     pub revealed: RwSignal<Vec<String>>,
     /// The list the visitor came from, for "next" and "previous".
@@ -92,6 +95,7 @@ impl Lab {
             runner: Runner::new(),
             opened: Opened::new(),
             notices,
+            desk: Desk::new(),
             revealed: RwSignal::new(Vec::new()),
             trail: RwSignal::new(Trail::default()),
             help: RwSignal::new(false),

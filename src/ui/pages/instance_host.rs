@@ -94,7 +94,7 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
     }
 }
 
-async fn load(open: Open, id: InstanceId) -> Result<Option<Work>, Problem> {
+pub async fn load(open: Open, id: InstanceId) -> Result<Option<Work>, Problem> {
     let Some(entry) = open.entry(&id).cloned() else {
         return Ok(None);
     };
@@ -283,6 +283,7 @@ fn actions(lab: Lab, work: Work) -> Actions {
     let revealed = subject.instance.to_string();
     // Work holds what the browser's side made, which stays on this thread.
     let work = StoredValue::new_local(work);
+    let replayed = subject.clone();
     let (resumed, exported) = (subject.clone(), subject.clone());
     let (overruled, undone) = (subject.clone(), subject.clone());
     Actions {
@@ -298,6 +299,12 @@ fn actions(lab: Lab, work: Work) -> Actions {
         resume: Callback::new(move |()| {
             if let Some(record) = record(lab, &resumed) {
                 lab.runner.resume(lab, work.get_value(), &record);
+            }
+        }),
+        replay: Callback::new(move |()| {
+            if let Some(record) = record(lab, &replayed) {
+                forget_run(lab, record.system);
+                lab.runner.replay(lab, work.get_value(), &record);
             }
         }),
         export: Callback::new(move |format| {

@@ -16,10 +16,15 @@ use crate::bench::shard::Shard;
 use crate::bench::visible::Instance;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
+use crate::browser::env::Source;
+use crate::judge::panel::{JudgeModel, Panel};
+use crate::run::batch::Pending;
 use crate::run::record::{RunRecord, RunStatus};
+use crate::run::replay::Tape;
 use crate::settings::Settings;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -115,6 +120,7 @@ impl Runner {
             panel: settings.panel(),
             agent: settings.agent_ref(),
             params: settings.params,
+            source: Source::Live,
         };
         self.launch(lab, work, spec);
     }
@@ -128,8 +134,69 @@ impl Runner {
             panel: lab.settings.with_untracked(Settings::panel),
             agent: record.agent.clone(),
             params: record.params.clone(),
+            source: Source::Live,
         };
         self.launch(lab, work, spec);
+    }
+
+    /// Drives the pipeline of this release with the calls of a run, without network.
+    pub fn replay(self, lab: Lab, work: Work, record: &RunRecord) {
+        let tape = Tape::of(record);
+        if tape.is_empty() {
+            return lab
+                .notices
+                .info("This run called no model, so there is nothing to replay");
+        }
+        let plan = Plan {
+            id: format!("replay-{}", new_id()),
+            system: record.system,
+            epoch: record.epoch,
+            panel: recorded_panel(record, lab.settings.with_untracked(Settings::panel)),
+            agent: record.agent.clone(),
+            params: record.params.clone(),
+            source: Source::Replay(Rc::new(RefCell::new(tape))),
+        };
+        self.launch(lab, work, plan);
+    }
+
+    /// One pass over several runs whose answers come by file: each goes on until it needs one that
+    /// is not there. Gives the calls that wait.
+    pub async fn batch_pass(
+        self,
+        lab: Lab,
+        works: Vec<(Work, Option<RunRecord>)>,
+        system: System,
+    ) -> Vec<Pending> {
+        let waiting = Rc::new(RefCell::new(Vec::new()));
+        for (work, record) in works {
+            let settings = lab.settings.get_untracked();
+            let (panel, source) = (settings.panel(), Source::Batch(Rc::clone(&waiting)));
+            let plan = match record {
+                Some(record) => Plan {
+                    id: record.id,
+                    system: record.system,
+                    epoch: record.epoch,
+                    panel,
+                    agent: record.agent,
+                    params: record.params,
+                    source,
+                },
+                None => Plan {
+                    id: new_id(),
+                    system,
+                    epoch: self.next_epoch(&work, system, &settings),
+                    panel,
+                    agent: settings.agent_ref(),
+                    params: settings.params,
+                    source,
+                },
+            };
+            let Some(task) = self.task(lab, work, plan) else {
+                break;
+            };
+            self.complete(lab, task, true).await;
+        }
+        waiting.take()
     }
 
     /// Stops a run; its stages so far are kept.
@@ -140,32 +207,41 @@ impl Runner {
     }
 
     fn launch(self, lab: Lab, work: Work, plan: Plan) {
-        let Some(edge) = lab.edge.get_untracked() else {
-            return;
-        };
+        if let Some(task) = self.task(lab, work, plan) {
+            spawn_local(self.complete(lab, task, false));
+        }
+    }
+
+    fn task(self, lab: Lab, work: Work, plan: Plan) -> Option<Task> {
+        let edge = lab.edge.get_untracked()?;
         let (live, abort) = (LiveRun::new(&plan, &work), Abort::new());
         self.aborts
             .update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
         self.live.update(|all| all.push(live.clone()));
-        let task = Task {
+        Some(Task {
             lab,
             edge,
             work,
             plan,
             live,
             abort,
-        };
-        spawn_local(async move {
-            let record = task.run().await;
-            task.edge.runs.save(&record).await;
-            self.finish(lab, record);
-        });
+        })
     }
 
-    fn finish(self, lab: Lab, record: RunRecord) {
+    /// `quiet` where a run that ends early is no news.
+    async fn complete(self, lab: Lab, task: Task, quiet: bool) {
+        let record = task.run().await;
+        task.edge.runs.save(&record).await;
+        self.finish(lab, record, quiet);
+    }
+
+    fn finish(self, lab: Lab, record: RunRecord, quiet: bool) {
         self.aborts
             .update_value(|aborts| drop(aborts.remove(&record.id)));
-        if let RunStatus::Failed { message } = &record.status {
+        lab.desk.forget(&record.id);
+        if let RunStatus::Failed { message } = &record.status
+            && !quiet
+        {
             lab.notices.bad(Problem::new(message, None::<&str>));
         }
         let id = record.id.clone();
@@ -191,6 +267,40 @@ impl Runner {
             .records
             .with_untracked(|records| records.iter().filter(same).map(|record| record.epoch).max());
         last.unwrap_or(0) + 1
+    }
+}
+
+/// The judges of a recorded run, as far as its calls tell, else those of the settings.
+fn recorded_panel(record: &RunRecord, chosen: Panel) -> Panel {
+    let judged = record.judgements.iter();
+    let calls = judged.filter_map(|judgement| judgement.calls.first());
+    let mut judges: Vec<JudgeModel> = Vec::new();
+    for call in calls {
+        let known = judges
+            .iter_mut()
+            .find(|judge| judge.model == call.request.model && judge.base_url == call.base_url);
+        match known {
+            Some(judge) => judge.repeats += 1,
+            None => judges.push(JudgeModel {
+                model: call.request.model.clone(),
+                base_url: call.base_url.clone(),
+                repeats: 1,
+                temperature: call.request.temperature,
+                seed: call.request.seed,
+                max_output_tokens: call
+                    .request
+                    .max_tokens
+                    .unwrap_or(record.params.max_output_tokens),
+                judge_checkable: false,
+            }),
+        }
+    }
+    match judges.is_empty() {
+        true => Panel {
+            judges: Vec::new(),
+            ..chosen
+        },
+        false => Panel { judges, ..chosen },
     }
 }
 

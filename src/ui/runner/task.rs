@@ -5,7 +5,7 @@ use crate::agent::trace::System;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
 use crate::browser::engine::{EngineProgress, ModelInfo, OnEngineProgress};
-use crate::browser::env::{BrowserEnv, EnvParts};
+use crate::browser::env::{BrowserEnv, EnvParts, Source};
 use crate::browser::fetch::{OnProgress, Progress};
 use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
@@ -28,6 +28,8 @@ pub struct Plan {
     pub agent: ModelRef,
     pub panel: Panel,
     pub params: Params,
+    /// Where answers come from.
+    pub source: Source,
 }
 
 /// One run with everything it needs.
@@ -127,6 +129,7 @@ impl Task {
             agent,
             panel,
             params,
+            source: _,
         } = &self.plan;
         let dataset = &self.work.open.dataset;
         RunSpec {
@@ -173,6 +176,8 @@ impl Task {
             transport: self.edge.transport.clone(),
             agent: self.target(Some(&self.plan.agent)),
             graders: self.grader_targets(),
+            source: self.plan.source.clone(),
+            on_ask: self.lab.desk.on_ask(&self.live.id),
             store: self.edge.store.clone(),
             abort: self.abort.clone(),
             on_event: Rc::new(on_event),

@@ -108,6 +108,8 @@ pub struct Actions {
     pub run: Callback<System>,
     pub cancel: Callback<()>,
     pub resume: Callback<()>,
+    /// Runs the pipeline with the calls of the run that is shown, without network.
+    pub replay: Callback<()>,
     pub export: Callback<ExportFormat>,
     /// Puts the verdict down in the record shown; says what is missing, or nothing.
     pub overrule: Callback<Change, Option<String>>,

@@ -79,12 +79,32 @@ fn Buttons(page: Page) -> impl IntoView {
         >
             {label}
         </button>
+        <Show when=move || !page.running() && called_models(page)>
+            <button
+                type="button"
+                class="button"
+                title="Drives the pipeline with the calls of this run, without network"
+                on:click=move |_| page.on.replay.run(())
+            >
+                "Replay"
+            </button>
+        </Show>
         <Show when=move || !page.running() && page.run.resumable.get()>
             <button type="button" class="button" on:click=move |_| page.on.resume.run(())>
                 "Resume"
             </button>
         </Show>
     }
+}
+
+/// Whether the run that is shown asked a model anything.
+fn called_models(page: Page) -> bool {
+    page.run.record.with(|record| {
+        let called = |record: &std::sync::Arc<crate::run::record::RunRecord>| {
+            record.stages.iter().any(|stage| !stage.calls.is_empty())
+        };
+        record.as_ref().is_some_and(called)
+    })
 }
 
 /// Time since the start, counted on while the run goes on.

@@ -9,7 +9,8 @@ mod prices;
 mod spending;
 mod storage;
 
-use crate::settings::{Choice, Judge, Theme};
+use crate::settings::{ByHand, Choice, Judge, Theme};
+use crate::ui::parts::Field;
 use crate::ui::state::lab;
 use endpoint::EndpointForm;
 use judges::Judges;
@@ -84,7 +85,28 @@ fn Agent() -> impl IntoView {
                     checked=is(Choice::Endpoint)
                     on_choose=choose(Choice::Endpoint)
                 />
+                <Pick
+                    group="agent"
+                    title="By hand"
+                    about="Each prompt is shown to copy into any chat window, and its answer pasted back. No key, no network."
+                    checked=is(Choice::ByHand)
+                    on_choose=choose(Choice::ByHand)
+                />
             </fieldset>
+            {move || is(Choice::ByHand).get().then(|| view! {
+                <div class="card form">
+                    <Field id="by-hand-model" label="Name of the model">
+                        <input
+                            id="by-hand-model"
+                            type="text"
+                            autocomplete="off"
+                            placeholder="for the results"
+                            prop:value=move || lab.settings.with(|settings| settings.by_hand.0.model.clone())
+                            on:change=move |ev| lab.set(|settings| settings.by_hand = ByHand::named(&event_target_value(&ev)))
+                        />
+                    </Field>
+                </div>
+            })}
             {move || is(Choice::Endpoint).get().then(|| view! {
                 <EndpointForm
                     name="agent"
