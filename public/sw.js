@@ -4,7 +4,7 @@
 
 const CACHE = "iba-lab-page-1";
 // Trunk puts a hash of the contents into these names: they never change.
-const HASHED = /-[0-9a-f]{16}(_bg)?\.(js|wasm|css|svg)$/;
+const HASHED = /-([0-9a-f]{16})(_bg)?\.(js|wasm|css|svg)$/;
 const ELSEWHERE = /\/(datasets|models)\//;
 
 self.addEventListener("install", () => self.skipWaiting());
@@ -53,10 +53,11 @@ async function keep(request, response) {
   if (page) await forgetOld(cache, page);
 }
 
-// Files of earlier releases, which the new page names no more.
+// Files of earlier releases, whose hashes the new page names no more. The parts of a program have
+// the hash of the program.
 async function forgetOld(cache, page) {
   for (const { url } of await cache.keys()) {
-    const name = new URL(url).pathname.split("/").pop();
-    if (HASHED.test(name) && !page.includes(name)) await cache.delete(url);
+    const hash = HASHED.exec(new URL(url).pathname)?.[1];
+    if (hash && !page.includes(hash)) await cache.delete(url);
   }
 }

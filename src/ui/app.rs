@@ -4,13 +4,11 @@
 use super::desk::DeskDialog;
 use super::files::DropAnywhere;
 use super::keyboard::{Help, on_key};
-use super::pages::{
-    AboutPage, InstanceHost, InstancesPage, LostPage, ResultsHost, SettingsPage, StartPage,
-};
+use super::late;
+use super::pages::LostPage;
 use super::parts::Toasts;
 use super::state::Lab;
 use super::topbar::Topbar;
-use crate::route::Route;
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -67,22 +65,10 @@ pub fn App() -> impl IntoView {
         <a class="skip" href="#main" on:click=skip_to_main>"Skip to the content"</a>
         <Topbar />
         <DropAnywhere />
-        <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| page(lab))}</main>
+        <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| late::page(lab.route.get_untracked()))}</main>
         <Help />
         <DeskDialog />
         <Toasts notices=lab.notices />
-    }
-}
-
-/// The page of the moment.
-fn page(lab: Lab) -> AnyView {
-    match lab.route.get_untracked() {
-        Route::Start => view! { <StartPage /> }.into_any(),
-        Route::Instances { .. } => view! { <InstancesPage /> }.into_any(),
-        Route::Instance { .. } => view! { <InstanceHost /> }.into_any(),
-        Route::Results { .. } => view! { <ResultsHost /> }.into_any(),
-        Route::Settings => view! { <SettingsPage /> }.into_any(),
-        Route::About => view! { <AboutPage /> }.into_any(),
     }
 }
 

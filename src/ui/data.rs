@@ -1,7 +1,8 @@
 //! The open dataset and whatever is being opened. A failed opening leaves what was open alone.
 
+use super::late::{self, Errand};
 use super::parts::Problem;
-use super::state::Lab;
+use super::state::{Edge, Lab};
 use crate::bench::filter::Filter;
 use crate::bench::ids::{DomainId, InstanceId};
 use crate::bench::manifest::IndexEntry;
@@ -12,7 +13,6 @@ use crate::browser::fetch::{OnProgress, Progress};
 use crate::browser::files::PickedFile;
 use crate::route::{DatasetKey, Route};
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use std::rc::Rc;
 
 /// A dataset with what its views need of it.
@@ -82,8 +82,22 @@ pub struct Data {
     last: StoredValue<u32>,
 }
 
+/// Where the files of a dataset come from.
+pub enum Source {
+    Bundled,
+    Url(String),
+    Files(Vec<PickedFile>),
+}
+
+/// What follows an opening that went well.
+#[derive(Clone, Copy, PartialEq)]
+pub enum After {
+    Stay,
+    ShowInstances,
+}
+
 /// One opening.
-struct Turn {
+pub struct Turn {
     number: u32,
     key: DatasetKey,
     progress: OnProgress,
@@ -139,9 +153,9 @@ impl Data {
 
     /// Opens a dataset, or tries again.
     pub fn open(self, lab: Lab, key: DatasetKey) {
-        let Some(edge) = lab.edge.get_untracked() else {
-            return;
-        };
+        if lab.edge.with_untracked(Option::is_none) {
+            return; // Start-up opens the dataset of the address as soon as the store is there.
+        }
         if let DatasetKey::Files(name) = &key {
             let text = format!(
                 "This address belongs to the dataset “{name}”, which was opened from files of a device"
@@ -151,52 +165,42 @@ impl Data {
                 .set(Some((key.clone(), Problem::new(text, hint))));
             return;
         }
+        let source = match &key {
+            DatasetKey::Url(url) => Source::Url(url.clone()),
+            _ => Source::Bundled,
+        };
         let turn = self.begin(key);
-        spawn_local(async move {
-            let opened = match &turn.key {
-                DatasetKey::Url(url) => {
-                    edge.library
-                        .open_url(url, &turn.progress, &turn.abort)
-                        .await
-                }
-                _ => edge.library.open_bundled(&turn.progress, &turn.abort).await,
-            };
-            self.end(&turn, opened);
-        });
+        late::run(lab, Errand::Dataset(turn, source, After::Stay));
     }
 
     /// Opens a dataset by an address the visitor typed, and shows its instances.
     pub fn open_typed(self, lab: Lab, address: String) {
-        let Some(edge) = lab.edge.get_untracked() else {
-            return;
-        };
         let turn = self.begin(DatasetKey::Url(address.clone()));
-        spawn_local(async move {
-            let opened = edge
-                .library
-                .open_url(&address, &turn.progress, &turn.abort)
-                .await;
-            if self.end(&turn, opened) {
-                lab.go(&Route::instances(self.key()));
-            }
-        });
+        let source = Source::Url(address);
+        late::run(lab, Errand::Dataset(turn, source, After::ShowInstances));
     }
 
     /// Opens a dataset from files, and shows its instances.
     pub fn open_files(self, lab: Lab, files: Vec<PickedFile>) {
-        let Some(edge) = lab.edge.get_untracked() else {
+        let turn = self.begin(DatasetKey::Files(String::new()));
+        let source = Source::Files(files);
+        late::run(lab, Errand::Dataset(turn, source, After::ShowInstances));
+    }
+
+    /// One opening from its source to its end.
+    pub(super) async fn fetch(self, lab: Lab, turn: Turn, source: Source, after: After) {
+        let Some(Edge { library, .. }) = lab.edge.get_untracked() else {
             return;
         };
-        let turn = self.begin(DatasetKey::Files(String::new()));
-        spawn_local(async move {
-            let opened = edge
-                .library
-                .open_files(files, &turn.progress, &turn.abort)
-                .await;
-            if self.end(&turn, opened) {
-                lab.go(&Route::instances(self.key()));
-            }
-        });
+        let (progress, abort) = (&turn.progress, &turn.abort);
+        let opened = match source {
+            Source::Bundled => library.open_bundled(progress, abort).await,
+            Source::Url(url) => library.open_url(&url, progress, abort).await,
+            Source::Files(files) => library.open_files(files, progress, abort).await,
+        };
+        if self.end(&turn, opened) && after == After::ShowInstances {
+            lab.go(&Route::instances(self.key()));
+        }
     }
 
     /// Stops what is being opened.

@@ -1,5 +1,6 @@
 //! Files the visitor opens: a result file, or a dataset. What it is, its name and first bytes say.
 
+use super::late::{self, Errand};
 use super::parts::Problem;
 use super::state::{Lab, lab};
 use crate::agent::trace_view::count;
@@ -49,36 +50,38 @@ impl Opened {
         if files.iter().any(|file| name(&file.path) == "manifest.json") {
             lab.data.open_files(lab, files);
         } else {
-            spawn_local(async move { self.open_results(lab, files).await });
+            late::run(lab, Errand::ResultFiles(files));
         }
     }
 
     /// Opens a result file by its address and shows it.
     pub fn open_address(self, lab: Lab, address: String) {
-        spawn_local(async move {
-            self.reading.set(Some(name(&address).to_owned()));
-            let address = page::resolve(&address).unwrap_or(address);
-            let (silent, abort) = (fetch::silent(), Abort::new());
-            let get = fetch::Get {
-                url: &address,
-                limit: MAX_FILE,
-                expect: None,
-                freshness: Freshness::Normal,
-                progress: &silent,
-                abort: &abort,
-            };
-            match fetch::get(get).await {
-                Ok(fetched) => {
-                    let shown = self.take(lab, name(&address), &fetched.bytes.to_vec());
-                    self.show(lab, shown);
-                }
-                Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
-            }
-            self.reading.set(None);
-        });
+        late::run(lab, Errand::ResultAddress(address));
     }
 
-    async fn open_results(self, lab: Lab, files: Vec<PickedFile>) {
+    pub(super) async fn fetch_results(self, lab: Lab, address: String) {
+        self.reading.set(Some(name(&address).to_owned()));
+        let address = page::resolve(&address).unwrap_or(address);
+        let (silent, abort) = (fetch::silent(), Abort::new());
+        let get = fetch::Get {
+            url: &address,
+            limit: MAX_FILE,
+            expect: None,
+            freshness: Freshness::Normal,
+            progress: &silent,
+            abort: &abort,
+        };
+        match fetch::get(get).await {
+            Ok(fetched) => {
+                let shown = self.take(lab, name(&address), &fetched.bytes.to_vec());
+                self.show(lab, shown);
+            }
+            Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
+        }
+        self.reading.set(None);
+    }
+
+    pub(super) async fn open_results(self, lab: Lab, files: Vec<PickedFile>) {
         let mut shown = false;
         for file in files {
             self.reading.set(Some(file.path.clone()));

@@ -9,6 +9,7 @@ pub mod desk;
 pub mod files;
 pub mod keyboard;
 pub mod keys;
+pub mod late;
 pub mod pages;
 pub mod parts;
 pub mod runner;

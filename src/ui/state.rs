@@ -5,6 +5,7 @@ use super::data::Data;
 use super::desk::Desk;
 use super::files::Opened;
 use super::keys::Keys;
+use super::late::{self, Errand};
 use super::parts::Notices;
 use super::runner::Runner;
 use crate::bench::ids::InstanceId;
@@ -18,7 +19,6 @@ use crate::browser::transport::Transport;
 use crate::route::{DatasetKey, Route};
 use crate::settings::{Settings, Theme};
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use std::rc::Rc;
 use std::sync::Arc;
 use wasm_bindgen::JsValue;
@@ -105,19 +105,22 @@ impl Lab {
 
     /// Opens store and dataset, then warms the engine up. The page works meanwhile.
     pub fn start(self) {
-        self.guard_exports();
         self.visit_address();
-        spawn_local(async move {
-            let notices = self.notices;
-            let store = Store::open(move |text| notices.info(text)).await;
-            let edge = Edge::new(store);
-            self.price(&edge);
-            self.edge.set(Some(edge.clone()));
-            self.data.ensure(self, self.wanted());
-            self.runner.restore(edge.runs.all().await);
-            // Whatever is wrong with the engine is said when a run needs it.
-            let _ = edge.engine.start().await;
-        });
+        late::run(self, Errand::StartUp);
+    }
+
+    pub(super) async fn start_up(self) {
+        self.guard_exports();
+        let notices = self.notices;
+        let store = Store::open(move |text| notices.info(text)).await;
+        let edge = Edge::new(store);
+        self.price(&edge);
+        self.edge.set(Some(edge.clone()));
+        self.data.ensure(self, self.wanted());
+        self.runner.restore(edge.runs.all().await);
+        // Whatever is wrong with the engine is said when a run needs it.
+        let _ = edge.engine.start().await;
+        late::fetch_all().await;
     }
 
     /// No key leaves the page in a file or a copied text.
