@@ -58,3 +58,6 @@ pub const FACETS: [Facet; 5] = [
 
 /// The facet of the first query, the task itself.
 pub const TASK: &str = "task";
+
+/// The facet of the first queries in QA mode: the questions about the user.
+pub const QUESTION: &str = "question";

@@ -73,7 +73,7 @@ impl Mind for LlmMind {
             return Ok(Vec::new());
         }
         let names: Vec<&str> = FACETS.iter().map(|facet| facet.id).collect();
-        let prompt = prompts::query_expansion(ctx.instance, &FACETS, max);
+        let prompt = prompts::query_expansion(ctx.edits, ctx.instance, &FACETS, max);
         let read = |r: &Reply| read::facet_queries(&r.text, &r.finish, &names, max as usize);
         let queries = self.ask(ctx, prompt, log, read).await?;
         Ok(queries
@@ -90,7 +90,7 @@ impl Mind for LlmMind {
         log: &mut StageLog,
     ) -> Result<Vec<ScoredPassage>, StepError> {
         let ids = quote::short_ids(passages.len());
-        let prompt = prompts::salience(ctx.instance, passages);
+        let prompt = prompts::salience(ctx.edits, ctx.instance, passages);
         let read = |r: &Reply| read::salience(&r.text, &r.finish, &ids);
         let items = self.ask(ctx, prompt, log, read).await?;
         let scored = passages.iter().zip(items).map(|(passage, item)| {
@@ -124,7 +124,7 @@ impl Mind for LlmMind {
         log: &mut StageLog,
     ) -> Result<Vec<CompactItem>, StepError> {
         let ids = quote::short_ids(passages.len());
-        let prompt = prompts::compact_evidence(ctx.instance, passages);
+        let prompt = prompts::compact_evidence(ctx.edits, ctx.instance, passages);
         let read = |r: &Reply| read::compact(&r.text, &r.finish, &ids);
         let texts = self.ask(ctx, prompt, log, read).await?;
         let items = passages.iter().zip(texts).filter_map(|(passage, item)| {
@@ -149,7 +149,7 @@ impl Mind for LlmMind {
     ) -> Result<Vec<ExtractedPreference>, StepError> {
         let short = quote::short_ids(evidence.len());
         let ids: Vec<PassageId> = evidence.iter().map(|item| item.passage.clone()).collect();
-        let prompt = prompts::preference_extraction(ctx.instance, evidence);
+        let prompt = prompts::preference_extraction(ctx.edits, ctx.instance, evidence);
         let read = |r: &Reply| read::preferences(&r.text, &r.finish, &short);
         let items = self.ask(ctx, prompt, log, read).await?;
         let preferences = items.into_iter().map(|item| ExtractedPreference {
@@ -170,7 +170,7 @@ impl Mind for LlmMind {
         preferences: &[ExtractedPreference],
         log: &mut StageLog,
     ) -> Result<AlignmentPlan, StepError> {
-        let prompt = prompts::alignment(ctx.instance, preferences);
+        let prompt = prompts::alignment(ctx.edits, ctx.instance, preferences);
         let entries = self
             .ask(ctx, prompt, log, |r| read::plan(&r.text, &r.finish))
             .await?;
@@ -216,7 +216,31 @@ impl Mind for LlmMind {
             description: description.unwrap_or_default(),
         })
     }
+
+    async fn answer<E: Env>(
+        &self,
+        ctx: &Ctx<'_, E>,
+        questions: &[String],
+        material: Material<'_>,
+        log: &mut StageLog,
+    ) -> Result<Vec<String>, StepError> {
+        let ids: Vec<String> = (1..=questions.len()).map(|n| format!("Q{n}")).collect();
+        let prompt =
+            prompts::answer_questions(ctx.edits, ctx.instance, questions, &context(material));
+        let read = |r: &Reply| read::compact(&r.text, &r.finish, &ids);
+        let items = self.ask(ctx, prompt, log, read).await?;
+        let answers = ids.iter().zip(items).map(|(id, item)| {
+            item.text.unwrap_or_else(|| {
+                log.note(format!("the model's answer left out {id}"));
+                NO_ANSWER.to_owned()
+            })
+        });
+        Ok(answers.collect())
+    }
 }
+
+/// What stands for an answer the model left out.
+const NO_ANSWER: &str = "(no answer)";
 
 /// A facet the model did not name is the one at its place, as the prompt asks for their order.
 fn with_facet(index: usize, query: FacetQuery) -> Query {
@@ -234,13 +258,20 @@ fn with_facet(index: usize, query: FacetQuery) -> Query {
 
 fn head_prompt<E: Env>(ctx: &Ctx<'_, E>, material: Material<'_>, call: bool) -> Rendered {
     let api = ctx.instance.api.as_ref().filter(|_| call);
+    let (edits, instance) = (ctx.edits, ctx.instance);
     match material {
-        Material::Trajectory {
-            plan,
-            preferences,
-            evidence,
-        } => prompts::synthesis(ctx.instance, api, plan, preferences, evidence),
-        Material::Passages(passages) => prompts::rag(ctx.instance, api, passages),
+        Material::Trajectory(known) => prompts::synthesis(edits, instance, api, known),
+        Material::Nothing => prompts::plain(edits, instance, api),
+        joined => prompts::rag(edits, instance, api, &context(joined)),
+    }
+}
+
+/// Material as text that stands beside a request or a question.
+fn context(material: Material<'_>) -> String {
+    match material {
+        Material::Trajectory(known) | Material::Joined(known) => quote::known(known),
+        Material::Passages(passages) => quote::passages(passages),
+        Material::Nothing => "(nothing)".to_owned(),
     }
 }
 

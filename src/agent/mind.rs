@@ -5,6 +5,7 @@ use super::trace::{
 };
 use crate::bench::visible::Instance;
 use crate::embed::Passage;
+use crate::prompts::{Edits, Known};
 use crate::run::record::{ModelRef, Params};
 use crate::run::{Env, StepError};
 use serde_json::{Map, Value};
@@ -14,7 +15,17 @@ pub struct Ctx<'a, E> {
     pub env: &'a E,
     pub instance: &'a Instance,
     pub params: &'a Params,
+    /// Prompt texts changed for this run.
+    pub edits: &'a Edits,
 }
+
+impl<E> Clone for Ctx<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Ctx<'_, E> {}
 
 /// What a step leaves beside its result; kept when the step fails.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,14 +44,14 @@ impl StageLog {
 /// What an output head works from.
 #[derive(Clone, Copy, Debug)]
 pub enum Material<'a> {
-    /// The trajectory of IBA-Agent so far.
-    Trajectory {
-        plan: &'a AlignmentPlan,
-        preferences: &'a [ExtractedPreference],
-        evidence: &'a [CompactItem],
-    },
-    /// Passages as retrieved, best first (standard RAG).
+    /// The trajectory of IBA-Agent, as far as it went.
+    Trajectory(Known<'a>),
+    /// The same as plain text, joined with the request as standard RAG joins passages.
+    Joined(Known<'a>),
+    /// Passages, best first (standard RAG), or whole sessions by date.
     Passages(&'a [Passage]),
+    /// The request alone.
+    Nothing,
 }
 
 /// A call as output head B fills it.
@@ -112,4 +123,13 @@ pub trait Mind {
         material: Material<'_>,
         log: &mut StageLog,
     ) -> Result<FilledCall, StepError>;
+
+    /// An answer to each question about the user, in their order (QA mode).
+    async fn answer<E: Env>(
+        &self,
+        ctx: &Ctx<'_, E>,
+        questions: &[String],
+        material: Material<'_>,
+        log: &mut StageLog,
+    ) -> Result<Vec<String>, StepError>;
 }

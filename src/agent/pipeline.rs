@@ -1,17 +1,15 @@
-//! The tools in their fixed order, over any [`Mind`].
+//! The systems as orders of stages, over any [`Mind`].
 
-use super::facets::TASK;
-use super::mind::{Ctx, FilledCall, Material, Mind, StageLog};
-use super::trace::{
-    AlignmentPlan, CompactItem, Dropped, ExtractedPreference, Output, Query, QueryHits,
-    ScoredPassage, StageId, StageOutcome, StageRecord, System,
-};
-use super::{redundancy, select};
-use crate::bench::taxonomy::Action;
-use crate::bench::visible::Instance;
-use crate::embed::{Passage, PassageId};
+use super::memo::StageMemo;
+use super::mind::{Material, Mind};
+use super::stages::{Run, Step};
+use super::trace::{AlignmentPlan, CompactItem, Output, StageRecord, System};
+use super::{fc, fit, redundancy};
+use crate::bench::visible::{History, Instance};
+use crate::embed::Passage;
+use crate::prompts::{Edits, Known};
 use crate::run::record::Params;
-use crate::run::{Env, RunEvent, StepError};
+use crate::run::{Env, StepError};
 
 /// What a system did: its stages, and the final action or why there is none. Stages before an
 /// error are kept, the failed one last.
@@ -21,27 +19,58 @@ pub struct Trajectory {
     pub output: Result<Output, StepError>,
 }
 
+/// What a system gets beside the task and a retriever. Everything in it is visible to an agent;
+/// whoever hands it over decides what it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Supplied<'a> {
+    #[default]
+    Nothing,
+    /// All sessions, for [`System::WholeHistory`].
+    History(&'a History),
+    /// Passages in place of retrieval, for [`System::OracleEvidence`].
+    Evidence(&'a [Passage]),
+}
+
+/// One system on one task.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    pub system: System,
+    pub instance: &'a Instance,
+    /// Questions about the user, to be answered in place of the action; empty outside QA mode.
+    pub questions: &'a [String],
+    pub params: &'a Params,
+    pub edits: &'a Edits,
+    pub supplied: Supplied<'a>,
+    /// What all stages depend on, see [`super::memo`].
+    pub scope: &'a str,
+    pub memo: &'a StageMemo,
+}
+
+static NO_EDITS: Edits = Edits::new();
+static NO_MEMO: StageMemo = StageMemo::new();
+
+impl<'a> Job<'a> {
+    /// A task with prompts as shipped, nothing supplied and nothing shared.
+    pub fn new(system: System, instance: &'a Instance, params: &'a Params) -> Self {
+        Self {
+            system,
+            instance,
+            questions: &[],
+            params,
+            edits: &NO_EDITS,
+            supplied: Supplied::Nothing,
+            scope: "",
+            memo: &NO_MEMO,
+        }
+    }
+}
+
 /// Runs a system on one instance whose history is open in `env`.
-pub async fn run(
-    system: System,
-    env: &impl Env,
-    mind: &impl Mind,
-    instance: &Instance,
-    params: &Params,
-) -> Trajectory {
-    let ctx = Ctx {
-        env,
-        instance,
-        params,
-    };
-    let mut run = Run {
-        ctx,
-        mind,
-        stages: Vec::new(),
-    };
-    let output = match system {
-        System::IbaAgent => run.iba_agent().await,
-        System::StandardRag => run.standard_rag().await,
+pub async fn run(env: &impl Env, mind: &impl Mind, job: &Job<'_>) -> Trajectory {
+    let mut run = Run::new(env, mind, job);
+    let output = match job.system.refuses(&mind.model()) {
+        Some(why) => Err(StepError::Model(why.to_owned())),
+        None => run.act().await,
     };
     Trajectory {
         stages: run.stages,
@@ -49,267 +78,123 @@ pub async fn run(
     }
 }
 
-struct Run<'a, E, M> {
-    ctx: Ctx<'a, E>,
-    mind: &'a M,
-    stages: Vec<StageRecord>,
+/// What broad thinking and deep alignment leave for the head.
+struct Thought {
+    evidence: Vec<CompactItem>,
+    preferences: Vec<super::trace::ExtractedPreference>,
+    /// None in QA mode: without an action there is nothing to plan.
+    plan: Option<AlignmentPlan>,
 }
 
-/// A stage that began and has not ended.
-struct Open {
-    stage: StageId,
-    started_ms: f64,
-    log: StageLog,
+impl Thought {
+    fn known(&self) -> Known<'_> {
+        Known {
+            plan: self.plan.as_ref(),
+            preferences: &self.preferences,
+            evidence: &self.evidence,
+        }
+    }
 }
-
-type Step<T> = Result<T, StepError>;
 
 impl<E: Env, M: Mind> Run<'_, E, M> {
-    /// Deep retrieval, broad thinking and deep alignment, synthesis.
-    async fn iba_agent(&mut self) -> Step<Output> {
-        let queries = self.query_expansion().await?;
-        let lists = self
-            .similarity_retrieval(queries, self.ctx.params.top_k)
-            .await?;
-        let passages = self.redundancy_filtering(&lists)?;
-        let passages = self.salience_reranking(passages).await?;
-        let evidence = self.compact_evidence(passages).await?;
-        let preferences = self.preference_extraction(&evidence).await?;
-        let plan = self.task_preference_alignment(&preferences).await?;
-        let material = Material::Trajectory {
-            plan: &plan,
-            preferences: &preferences,
-            evidence: &evidence,
-        };
-        self.output_head(material).await
+    async fn act(&mut self) -> Step<Output> {
+        match self.job.system {
+            System::IbaAgent | System::OtherHistory => {
+                let passages = self.deep_retrieval().await?;
+                self.think_and_write(passages).await
+            }
+            System::IbaAgentFc => fc::act(self).await,
+            System::WoDeepRetrieval => {
+                let passages = self.nearest().await?;
+                self.think_and_write(passages).await
+            }
+            System::WoBtDa => {
+                let passages = self.deep_retrieval().await?;
+                let evidence = verbatim(passages);
+                let known = Known {
+                    evidence: &evidence,
+                    ..Known::default()
+                };
+                self.output_head(Material::Trajectory(known)).await
+            }
+            System::WoSynthesis => {
+                let passages = self.deep_retrieval().await?;
+                let thought = self.think(passages).await?;
+                self.output_head(Material::Joined(thought.known())).await
+            }
+            System::StandardRag => {
+                let passages = self.nearest().await?;
+                self.output_head(Material::Passages(&passages)).await
+            }
+            System::NoHistory => self.output_head(Material::Nothing).await,
+            System::WholeHistory => self.whole_history().await,
+            System::OracleEvidence => {
+                let passages = self.given_evidence()?;
+                self.think_and_write(passages).await
+            }
+        }
     }
 
-    /// Top passages for the task, joined with the request.
-    async fn standard_rag(&mut self) -> Step<Output> {
-        let lists = self
-            .similarity_retrieval(vec![self.task_query()], self.ctx.params.top_k)
-            .await?;
-        self.output_head(Material::Passages(&redundancy::distinct(&lists)))
+    /// Expansion, retrieval, filter, re-ranking.
+    async fn deep_retrieval(&mut self) -> Step<Vec<Passage>> {
+        let queries = self.query_expansion().await?;
+        let lists = self.similarity_retrieval(queries).await?;
+        let passages = self.redundancy_filtering(redundancy::distinct(&lists))?;
+        self.salience_reranking(passages).await
+    }
+
+    /// What standard RAG retrieves.
+    async fn nearest(&mut self) -> Step<Vec<Passage>> {
+        let queries = self.task_queries();
+        let lists = self.similarity_retrieval(queries).await?;
+        Ok(redundancy::distinct(&lists))
+    }
+
+    /// Broad thinking and deep alignment.
+    async fn think(&mut self, passages: Vec<Passage>) -> Step<Thought> {
+        let evidence = self.compact_evidence(passages).await?;
+        let preferences = self.preference_extraction(&evidence).await?;
+        let plan = match self.job.questions.is_empty() {
+            true => Some(self.task_preference_alignment(&preferences).await?),
+            false => None,
+        };
+        Ok(Thought {
+            evidence,
+            preferences,
+            plan,
+        })
+    }
+
+    async fn think_and_write(&mut self, passages: Vec<Passage>) -> Step<Output> {
+        let thought = self.think(passages).await?;
+        self.output_head(Material::Trajectory(thought.known()))
             .await
     }
 
-    fn task_query(&self) -> Query {
-        Query {
-            facet: TASK.to_owned(),
-            text: self.ctx.instance.task.text(),
-        }
-    }
-
-    async fn query_expansion(&mut self) -> Step<Vec<Query>> {
-        let mut open = self.begin(StageId::QueryExpansion);
-        let expanded = self.mind.expand(&self.ctx, &mut open.log).await;
-        let queries = expanded.map(|expanded| {
-            let expanded = expanded
-                .into_iter()
-                .take(self.ctx.params.max_queries as usize);
-            std::iter::once(self.task_query())
-                .chain(expanded)
-                .collect::<Vec<_>>()
-        });
-        self.end(open, queries, |queries| StageOutcome::Queries {
-            queries: queries.clone(),
-        })
-    }
-
-    async fn similarity_retrieval(
-        &mut self,
-        queries: Vec<Query>,
-        top_k: u32,
-    ) -> Step<Vec<QueryHits>> {
-        let mut open = self.begin(StageId::SimilarityRetrieval);
-        let texts: Vec<String> = queries.iter().map(|query| query.text.clone()).collect();
-        let lists = self.ctx.env.search(&texts, top_k).await.map(|hits| {
-            let pairs = queries.into_iter().zip(hits);
-            pairs
-                .map(|(query, hits)| QueryHits { query, hits })
-                .collect::<Vec<_>>()
-        });
-        if lists
-            .as_ref()
-            .is_ok_and(|lists| lists.iter().all(|list| list.hits.is_empty()))
-        {
-            open.log.note("no passage was found: the history is empty");
-        }
-        self.end(open, lists, |lists| StageOutcome::Retrieved {
-            lists: lists.clone(),
-        })
-    }
-
-    fn redundancy_filtering(&mut self, lists: &[QueryHits]) -> Step<Vec<Passage>> {
-        let mut open = self.begin(StageId::RedundancyFiltering);
-        let hits: usize = lists.iter().map(|list| list.hits.len()).sum();
-        let passages = redundancy::distinct(lists);
-        open.log.note(format!(
-            "{hits} hits are {} different passages",
-            passages.len()
-        ));
-        let parts = redundancy::filter(passages, self.ctx.params.near_duplicate);
-        let outcome = |(kept, dropped): &(Vec<Passage>, Vec<Dropped>)| StageOutcome::Filtered {
-            kept: kept.clone(),
-            dropped: dropped.clone(),
+    async fn whole_history(&mut self) -> Step<Output> {
+        let Supplied::History(history) = self.job.supplied else {
+            return Err(not_supplied("the whole history"));
         };
-        self.end(open, Ok(parts), outcome).map(|(kept, _)| kept)
-    }
-
-    async fn salience_reranking(&mut self, passages: Vec<Passage>) -> Step<Vec<Passage>> {
-        let mut open = self.begin(StageId::SalienceReranking);
-        let scored = match passages.is_empty() {
-            true => Ok(Vec::new()),
-            false => {
-                self.mind
-                    .salience(&self.ctx, &passages, &mut open.log)
-                    .await
-            }
-        };
-        let params = self.ctx.params;
-        let ranked = scored.map(|scored| {
-            let cut = select::select(&scored, params.min_salience, params.max_passages as usize);
-            open.log.notes.extend(cut.notes.clone());
-            (scored, cut)
-        });
-        let outcome =
-            |(scored, cut): &(Vec<ScoredPassage>, select::Selection)| StageOutcome::Ranked {
-                scored: scored.clone(),
-                kept: cut.kept.clone(),
-                dropped: cut.dropped.clone(),
-            };
-        let (_, cut) = self.end(open, ranked, outcome)?;
-        Ok(take(passages, &cut.kept))
-    }
-
-    /// Passages go in by date, so that a later change is read after what it changes.
-    async fn compact_evidence(&mut self, mut passages: Vec<Passage>) -> Step<Vec<CompactItem>> {
-        let mut open = self.begin(StageId::CompactEvidence);
-        passages.sort_by(|a, b| (&a.date, &a.id).cmp(&(&b.date, &b.id)));
-        let items = match passages.is_empty() {
-            true => Ok(Vec::new()),
-            false => self.mind.compact(&self.ctx, &passages, &mut open.log).await,
-        };
-        self.end(open, items, |items| StageOutcome::Compacted {
-            items: items.clone(),
-            dropped: left_out(&passages, items),
-        })
-    }
-
-    async fn preference_extraction(
-        &mut self,
-        evidence: &[CompactItem],
-    ) -> Step<Vec<ExtractedPreference>> {
-        let mut open = self.begin(StageId::PreferenceExtraction);
-        let items = match evidence.is_empty() {
-            true => Ok(Vec::new()),
-            false => self.mind.extract(&self.ctx, evidence, &mut open.log).await,
-        };
-        self.end(open, items, |items| StageOutcome::Preferences {
-            items: items.clone(),
-        })
-    }
-
-    async fn task_preference_alignment(
-        &mut self,
-        preferences: &[ExtractedPreference],
-    ) -> Step<AlignmentPlan> {
-        let mut open = self.begin(StageId::TaskPreferenceAlignment);
-        let plan = match preferences.is_empty() {
-            true => {
-                open.log
-                    .note("no preference was found, so the plan is empty");
-                Ok(AlignmentPlan::default())
-            }
-            false => self.mind.align(&self.ctx, preferences, &mut open.log).await,
-        };
-        self.end(open, plan, |plan| StageOutcome::Plan { plan: plan.clone() })
-    }
-
-    async fn output_head(&mut self, material: Material<'_>) -> Step<Output> {
-        let (open, output) = match self.ctx.instance.action {
-            Action::GenerateText => self.text_head(material).await,
-            Action::CallApi => self.call_head(material).await,
-        };
-        self.end(open, output, |output| StageOutcome::Output {
-            output: output.clone(),
-        })
-    }
-
-    async fn text_head(&self, material: Material<'_>) -> (Open, Step<Output>) {
-        let mut open = self.begin(StageId::TextGeneration);
-        let text = self
-            .mind
-            .write_text(&self.ctx, material, &mut open.log)
-            .await;
-        (open, text.map(|text| Output::GenerateText { text }))
-    }
-
-    async fn call_head(&self, material: Material<'_>) -> (Open, Step<Output>) {
-        let mut open = self.begin(StageId::ParameterFilling);
-        let call = self
-            .mind
-            .fill_slots(&self.ctx, material, &mut open.log)
-            .await;
-        let output = |call: FilledCall| Output::CallApi {
-            slots: call.slots,
-            description: call.description,
-        };
-        (open, call.map(output))
-    }
-
-    fn begin(&self, stage: StageId) -> Open {
-        self.ctx.env.emit(RunEvent::StageStarted { stage });
-        Open {
-            stage,
-            started_ms: self.ctx.env.now_ms(),
-            log: StageLog::default(),
-        }
-    }
-
-    /// Records the stage, whether it succeeded or not.
-    fn end<T>(
-        &mut self,
-        open: Open,
-        result: Step<T>,
-        outcome: impl FnOnce(&T) -> StageOutcome,
-    ) -> Step<T> {
-        let outcome = match &result {
-            Ok(value) => outcome(value),
-            Err(error) => StageOutcome::Failed {
-                message: error.to_string(),
-            },
-        };
-        let record = StageRecord {
-            stage: open.stage,
-            started_ms: open.started_ms,
-            duration_ms: self.ctx.env.now_ms() - open.started_ms,
-            outcome,
-            calls: open.log.calls,
-            notes: open.log.notes,
-        };
-        self.ctx.env.emit(RunEvent::StageDone {
-            record: Box::new(record.clone()),
-        });
-        self.stages.push(record);
-        result
+        let fitted = self.history_fitting(history);
+        let passages = fit::passages(history, &fitted);
+        self.output_head(Material::Passages(&passages)).await
     }
 }
 
-/// The passages with these ids, in the order of the ids.
-fn take(passages: Vec<Passage>, ids: &[PassageId]) -> Vec<Passage> {
-    let find = |id: &PassageId| passages.iter().find(|passage| passage.id == *id).cloned();
-    ids.iter().filter_map(find).collect()
+/// A fault of the program, not of the visitor.
+pub(super) fn not_supplied(what: &str) -> StepError {
+    StepError::Engine(format!(
+        "the run was started without {what}; open the instance anew and run again"
+    ))
 }
 
-fn left_out(passages: &[Passage], items: &[CompactItem]) -> Vec<Dropped> {
-    let gone = passages
-        .iter()
-        .filter(|p| items.iter().all(|item| item.passage != p.id));
-    let reason = "nothing in it was found to bear on the task";
-    gone.map(|p| Dropped {
-        passage: p.id.clone(),
-        reason: reason.to_owned(),
-    })
-    .collect()
+/// Passages as evidence without compaction, by date.
+pub(super) fn verbatim(mut passages: Vec<Passage>) -> Vec<CompactItem> {
+    passages.sort_by(|a, b| (&a.date, &a.id).cmp(&(&b.date, &b.id)));
+    let item = |passage: Passage| CompactItem {
+        passage: passage.id,
+        date: passage.date,
+        text: passage.text,
+    };
+    passages.into_iter().map(item).collect()
 }

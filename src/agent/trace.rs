@@ -1,25 +1,23 @@
 //! What each stage of a system leaves behind. A trajectory is the list of its stages.
 
+pub use super::system::System;
+use crate::bench::ids::SessionId;
 use crate::embed::{Hit, Passage, PassageId};
 use crate::llm::{Chat, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The systems a visitor can run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum System {
-    /// IBA-Agent with its tools in fixed order.
-    IbaAgent,
-    /// Top 3 passages joined with the request.
-    StandardRag,
-}
-
-/// The tools of IBA-Agent in their fixed order (paper, section 4); standard RAG uses
-/// retrieval and an output head only.
+/// The steps of the systems: the tools of IBA-Agent in their fixed order (paper, section 4), and
+/// what stands in their place in other systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageId {
+    /// The model picks the next tools (function calling).
+    Controller,
+    /// Evidence as given, in place of retrieval (oracle).
+    GivenEvidence,
+    /// Sessions chosen to fit the context window (whole history).
+    HistoryFitting,
     QueryExpansion,
     SimilarityRetrieval,
     RedundancyFiltering,
@@ -31,6 +29,8 @@ pub enum StageId {
     TextGeneration,
     /// Output head B.
     ParameterFilling,
+    /// Answers to questions about the user, in place of an action (QA mode).
+    QuestionAnswering,
 }
 
 /// One stage, as it happened.
@@ -47,6 +47,12 @@ pub struct StageRecord {
     /// Sentences about what was odd, for example a score the model left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Hash of everything the result depends on; equal keys mean that the result can be shared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// The run it was taken over from; its calls were paid there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_from: Option<String>,
 }
 
 /// One model call; holds no key and no header.
@@ -82,6 +88,19 @@ pub struct PromptRef {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StageOutcome {
+    /// What the controller asked for, in its order.
+    Decided {
+        decisions: Vec<Decision>,
+        /// What it said beside its calls.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    Given {
+        passages: Vec<Passage>,
+    },
+    Fitted {
+        fit: Fit,
+    },
     Queries {
         queries: Vec<Query>,
     },
@@ -116,9 +135,34 @@ pub enum StageOutcome {
     },
 }
 
+/// One tool call of the controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Name as the model wrote it.
+    pub tool: String,
+    /// Always an object; broken arguments never get this far.
+    pub arguments: Value,
+    /// Why it was not carried out, in the words the model was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// Which sessions fit the context window. Tokens are estimates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// By date.
+    pub kept: Vec<SessionId>,
+    /// Left out, by date.
+    pub cut: Vec<SessionId>,
+    pub kept_tokens: u64,
+    pub cut_tokens: u64,
+    /// Room for sessions: the window less the request and the answer.
+    pub room_tokens: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Query {
-    /// `task`, `style`, `structure`, `decision`, `correction` or `habit`.
+    /// `task` or `question`, else `style`, `structure`, `decision`, `correction` or `habit`.
     pub facet: String,
     pub text: String,
 }

@@ -1,7 +1,7 @@
 //! A trajectory as a reader meets it: names of stages, one-line summaries, and the trail of every
 //! passage through the stages.
 
-use super::trace::{Dropped, QueryHits, StageId, StageOutcome, StageRecord, System};
+use super::trace::{Decision, Dropped, QueryHits, StageId, StageOutcome, StageRecord, System};
 use crate::bench::ids::SessionId;
 use crate::bench::taxonomy::Action;
 use crate::embed::{Passage, PassageId};
@@ -20,19 +20,89 @@ pub const TOOLS: [StageId; 9] = [
     StageId::ParameterFilling,
 ];
 
-/// Whether a run of `system` on a task with this action uses the tool.
-pub fn takes_part(tool: StageId, system: System, action: Action) -> bool {
-    match tool {
-        StageId::TextGeneration => action == Action::GenerateText,
-        StageId::ParameterFilling => action == Action::CallApi,
-        StageId::SimilarityRetrieval => true,
-        _ => system == System::IbaAgent,
+/// The steps of a system in its order: for a task with this action, or for questions in its place.
+/// A system that picks its tools itself has none that are known before.
+pub fn steps(system: System, action: Action, questions: bool) -> Vec<StageId> {
+    use StageId::*;
+    let deep = [
+        QueryExpansion,
+        SimilarityRetrieval,
+        RedundancyFiltering,
+        SalienceReranking,
+    ];
+    let mut steps: Vec<StageId> = match system {
+        System::IbaAgentFc => return Vec::new(),
+        System::IbaAgent | System::OtherHistory | System::WoBtDa | System::WoSynthesis => {
+            deep.to_vec()
+        }
+        System::WoDeepRetrieval | System::StandardRag => vec![SimilarityRetrieval],
+        System::NoHistory => Vec::new(),
+        System::WholeHistory => vec![HistoryFitting],
+        System::OracleEvidence => vec![GivenEvidence],
+    };
+    let thinks = !matches!(
+        system,
+        System::WoBtDa | System::StandardRag | System::NoHistory | System::WholeHistory
+    );
+    if thinks {
+        steps.extend([CompactEvidence, PreferenceExtraction]);
+        steps.extend((!questions).then_some(TaskPreferenceAlignment));
     }
+    steps.push(match action {
+        _ if questions => QuestionAnswering,
+        Action::GenerateText => TextGeneration,
+        Action::CallApi => ParameterFilling,
+    });
+    steps
+}
+
+/// One step in the list of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StepKey {
+    pub stage: StageId,
+    /// Steps of the same stage before it; a model that picks its tools may call one again.
+    pub nth: u32,
+    /// Whether it is a part of the run; the other tools stand in the list as left out.
+    pub used: bool,
+}
+
+/// The list of a run's steps: in fixed order with the tools the system leaves out, or, where the
+/// model picks them, as they came. `done` are the stages so far, `current` the one at work.
+pub fn layout(expected: &[StageId], done: &[StageId], current: Option<StageId>) -> Vec<StepKey> {
+    if expected.is_empty() {
+        let all: Vec<StageId> = done.iter().copied().chain(current).collect();
+        let nth = |at: usize| all[..at].iter().filter(|stage| **stage == all[at]).count();
+        let key = |at| StepKey {
+            stage: all[at],
+            nth: nth(at) as u32,
+            used: true,
+        };
+        return (0..all.len()).map(key).collect();
+    }
+    let before = expected
+        .iter()
+        .filter(|stage| !TOOLS.contains(stage) && !is_answer(**stage));
+    let after = expected.iter().filter(|stage| is_answer(**stage));
+    let all = before.chain(&TOOLS).chain(after);
+    let key = |stage: &StageId| StepKey {
+        stage: *stage,
+        nth: 0,
+        used: expected.contains(stage),
+    };
+    all.map(key).collect()
+}
+
+fn is_answer(stage: StageId) -> bool {
+    stage == StageId::QuestionAnswering
 }
 
 /// Name of a tool, as headings show it.
 pub fn name(tool: StageId) -> &'static str {
     match tool {
+        StageId::Controller => "Controller",
+        StageId::GivenEvidence => "Given evidence",
+        StageId::HistoryFitting => "History fitting",
+        StageId::QuestionAnswering => "Question answering",
         StageId::QueryExpansion => "Query expansion",
         StageId::SimilarityRetrieval => "Similarity retrieval",
         StageId::RedundancyFiltering => "Redundancy filtering",
@@ -48,6 +118,14 @@ pub fn name(tool: StageId) -> &'static str {
 /// What the tool is for, in a sentence.
 pub fn about(tool: StageId) -> &'static str {
     match tool {
+        StageId::Controller => "Picks the next tools; the model's own choice.",
+        StageId::GivenEvidence => {
+            "Takes the sessions that reveal the preferences, as a perfect retriever would find them."
+        }
+        StageId::HistoryFitting => {
+            "Takes the latest sessions, as many as fit the context window beside request and answer."
+        }
+        StageId::QuestionAnswering => "Answers the questions about the user.",
         StageId::QueryExpansion => {
             "Asks about style, structure, decisions, corrections and habits beside the task itself."
         }
@@ -69,6 +147,10 @@ pub fn about(tool: StageId) -> &'static str {
 /// What the tool works on, in a few words.
 pub fn input(tool: StageId) -> &'static str {
     match tool {
+        StageId::Controller => "the request and what the tools said so far",
+        StageId::GivenEvidence => "the evidence links of the instance, which no system may see",
+        StageId::HistoryFitting => "the whole history",
+        StageId::QuestionAnswering => "the questions and what came before",
         StageId::QueryExpansion => "the task and its scenario",
         StageId::SimilarityRetrieval => "the task as first query, then the expanded ones",
         StageId::RedundancyFiltering => "all passages found",
@@ -80,17 +162,14 @@ pub fn input(tool: StageId) -> &'static str {
     }
 }
 
-/// Name of a system, as menus show it.
-pub fn system_name(system: System) -> &'static str {
-    match system {
-        System::IbaAgent => "IBA-Agent",
-        System::StandardRag => "Standard RAG",
-    }
-}
-
 /// What the stage did, in a few words, for example `9 kept, 5 dropped`.
 pub fn summary(record: &StageRecord) -> String {
     match &record.outcome {
+        StageOutcome::Decided { decisions, .. } => decided(decisions),
+        StageOutcome::Given { passages } => count(passages.len(), "session", "sessions"),
+        StageOutcome::Fitted { fit } => {
+            format!("{} kept, {} cut", fit.kept.len(), fit.cut.len())
+        }
         StageOutcome::Queries { queries } => count(queries.len(), "query", "queries"),
         StageOutcome::Retrieved { lists } => retrieved(lists),
         StageOutcome::Filtered { kept, dropped } => kept_dropped(kept.len(), dropped),
@@ -101,6 +180,18 @@ pub fn summary(record: &StageRecord) -> String {
         StageOutcome::Output { output } => output_size(output),
         StageOutcome::Failed { .. } => "failed".to_owned(),
     }
+}
+
+/// The tools called; those refused in brackets.
+fn decided(decisions: &[Decision]) -> String {
+    if decisions.is_empty() {
+        return "no tool called".to_owned();
+    }
+    let name = |decision: &Decision| match decision.refused {
+        None => decision.tool.clone(),
+        Some(_) => format!("({}: refused)", decision.tool),
+    };
+    decisions.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn retrieved(lists: &[QueryHits]) -> String {
@@ -208,6 +299,7 @@ impl Trails {
     fn add(&mut self, record: &StageRecord) {
         match &record.outcome {
             StageOutcome::Retrieved { lists } => lists.iter().for_each(|list| self.found(list)),
+            StageOutcome::Given { passages } => passages.iter().for_each(|p| self.given(p)),
             StageOutcome::Filtered { dropped, .. } | StageOutcome::Compacted { dropped, .. } => {
                 self.drop(record.stage, dropped)
             }
@@ -247,6 +339,17 @@ impl Trails {
         }
     }
 
+    fn given(&mut self, passage: &Passage) {
+        self.index.insert(passage.id.clone(), self.list.len());
+        self.list.push(Trail {
+            passage: passage.clone(),
+            found_by: Vec::new(),
+            salience: None,
+            signals: Vec::new(),
+            dropped: None,
+        });
+    }
+
     fn drop(&mut self, stage: StageId, dropped: &[Dropped]) {
         for drop in dropped {
             if let Some(trail) = self.get(&drop.passage) {
@@ -279,6 +382,8 @@ mod tests {
             outcome,
             calls: vec![],
             notes: vec![],
+            key: String::new(),
+            shared_from: None,
         }
     }
 
@@ -366,14 +471,55 @@ mod tests {
     }
 
     #[test]
-    fn standard_rag_uses_retrieval_and_one_head() {
-        let used: Vec<_> = TOOLS
-            .into_iter()
-            .filter(|tool| takes_part(*tool, System::StandardRag, Action::CallApi))
-            .collect();
+    fn a_list_shows_what_is_left_out_or_what_came() {
+        use StageId::*;
+        let oracle = steps(System::OracleEvidence, Action::GenerateText, false);
+        let list = layout(&oracle, &[], None);
+        assert_eq!((list[0].stage, list[0].used), (GivenEvidence, true));
+        assert_eq!((list[1].stage, list[1].used), (QueryExpansion, false));
+        assert_eq!(list.iter().filter(|step| step.used).count(), oracle.len());
+        let came = [Controller, SimilarityRetrieval, Controller];
+        let list = layout(&[], &came, Some(SimilarityRetrieval));
+        let keys: Vec<_> = list.iter().map(|step| (step.stage, step.nth)).collect();
         assert_eq!(
-            used,
-            [StageId::SimilarityRetrieval, StageId::ParameterFilling]
+            keys,
+            [
+                (Controller, 0),
+                (SimilarityRetrieval, 0),
+                (Controller, 1),
+                (SimilarityRetrieval, 1)
+            ]
         );
+    }
+
+    #[test]
+    fn every_system_ends_in_one_head_and_leaves_out_what_its_name_says() {
+        use StageId::*;
+        let of = |system| steps(system, Action::CallApi, false);
+        let full = of(System::IbaAgent);
+        assert_eq!(full.len(), 8);
+        let without = |gone: &[StageId]| {
+            let mut steps = full.clone();
+            steps.retain(|step| !gone.contains(step));
+            steps
+        };
+        let thought = [
+            CompactEvidence,
+            PreferenceExtraction,
+            TaskPreferenceAlignment,
+        ];
+        let deep = [QueryExpansion, RedundancyFiltering, SalienceReranking];
+        assert_eq!(of(System::WoBtDa), without(&thought));
+        assert_eq!(of(System::WoDeepRetrieval), without(&deep));
+        assert_eq!(of(System::WoSynthesis), full);
+        assert_eq!(
+            of(System::StandardRag),
+            [SimilarityRetrieval, ParameterFilling]
+        );
+        assert_eq!(of(System::NoHistory), [ParameterFilling]);
+        assert_eq!(of(System::OracleEvidence)[0], GivenEvidence);
+        let asked = steps(System::IbaAgent, Action::CallApi, true);
+        assert_eq!(asked.last(), Some(&QuestionAnswering));
+        assert!(!asked.contains(&TaskPreferenceAlignment));
     }
 }

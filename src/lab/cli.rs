@@ -6,7 +6,7 @@ use super::error::{Finding, LabError};
 use super::{decode, eval, read};
 use crate::agent::trace::System;
 use crate::bench::error::Warning;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,8 +36,9 @@ enum Command {
         /// Folder with model_int8.onnx and tokenizer.json
         #[arg(long)]
         model: PathBuf,
-        #[arg(long, value_enum, default_value_t = SystemName::Iba)]
-        system: SystemName,
+        /// Name as in addresses and result files, for example standard_rag
+        #[arg(long, default_value = "iba_agent")]
+        system: System,
         /// Print every run as one line of JSON instead
         #[arg(long)]
         json: bool,
@@ -46,21 +47,6 @@ enum Command {
     Decode(decode::DecodeArgs),
     /// A model's text on standard input to typed values, as JSON
     Read(read::ReadArgs),
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum SystemName {
-    Iba,
-    Rag,
-}
-
-impl From<SystemName> for System {
-    fn from(name: SystemName) -> Self {
-        match name {
-            SystemName::Iba => System::IbaAgent,
-            SystemName::Rag => System::StandardRag,
-        }
-    }
 }
 
 #[derive(Subcommand)]
@@ -111,7 +97,7 @@ pub fn main() -> ExitCode {
             model,
             system,
             json,
-        } => run_eval(&folder, &model, system.into(), json),
+        } => run_eval(&folder, &model, system, json),
         Command::Decode(args) => standard_input().and_then(|bytes| decode::run(&args, bytes)),
         Command::Read(args) => standard_input().and_then(|bytes| read::run(&args, &bytes)),
     };

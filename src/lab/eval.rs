@@ -5,16 +5,16 @@ use super::dataset::open::Dataset;
 use super::error::LabError;
 use super::native_env::{Cache, NativeEnv};
 use super::recall::{self, Recall};
+use crate::agent::memo::StageMemo;
 use crate::agent::trace::System;
 use crate::bench::hash;
-use crate::bench::hidden::HiddenInstance;
 use crate::bench::ids::DomainId;
 use crate::bench::limits::FileKind;
 use crate::bench::manifest::{EmbeddingSet, ShardRef};
 use crate::bench::visible::{History, Instance};
 use crate::embed::{Chunking, Embedder, VectorFile, embed_sessions};
-use crate::run::drive::{RunSpec, run_instance};
-use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord};
+use crate::run::drive::{Case, RunSpec, run_instance};
+use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, Variant};
 use crate::score::{self, MeanScore, ScoreTable};
 use futures::executor::block_on;
 use std::fmt::Write as _;
@@ -39,6 +39,13 @@ pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evalu
         .embeddings
         .iter()
         .find(|set| set.model_sha256 == sha256);
+    if let Some(why) = system.refuses(&ModelRef::Embedded) {
+        return Err(LabError::Refused(why.to_owned()));
+    }
+    if system == System::OtherHistory {
+        let why = "the native tool opens one history at a time; run this system in the browser";
+        return Err(LabError::Refused(why.to_owned()));
+    }
     let spec = spec(dataset, model, sha256, system)?;
     let cache = Cache::default();
     let (mut records, mut recall) = (Vec::new(), Recall::default());
@@ -47,7 +54,13 @@ pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evalu
         let vectors = vectors(dataset, set, shard, &loaded.history, &embedder)?;
         let env = NativeEnv::open(&embedder, &cache, &loaded.history, vectors)?;
         for (instance, hidden) in &loaded.instances {
-            let record = one(&env, &spec, instance, hidden, dataset);
+            let case = Case {
+                instance,
+                hidden,
+                domain: &domain_of(dataset, instance),
+                history: &loaded.history,
+            };
+            let record = one(&env, &spec, case);
             recall::add(&mut recall, &record, hidden);
             records.push(record);
         }
@@ -63,24 +76,12 @@ pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evalu
 /// Longest input of the models this tool is used with, special tokens included.
 const MAX_TOKENS: u32 = 256;
 
-fn one(
-    env: &NativeEnv<'_>,
-    spec: &RunSpec,
-    instance: &Instance,
-    hidden: &HiddenInstance,
-    dataset: &Dataset,
-) -> RunRecord {
+fn one(env: &NativeEnv<'_>, spec: &RunSpec, case: Case<'_>) -> RunRecord {
     let spec = RunSpec {
-        id: instance.id.0.clone(),
+        id: case.instance.id.0.clone(),
         ..spec.clone()
     };
-    block_on(run_instance(
-        env,
-        &spec,
-        instance,
-        hidden,
-        &domain_of(dataset, instance),
-    ))
+    block_on(run_instance(env, &spec, case, &StageMemo::new()))
 }
 
 fn domain_of(dataset: &Dataset, instance: &Instance) -> DomainId {
@@ -120,6 +121,7 @@ fn spec(
             method: "exact".to_owned(),
         },
         app_version: env!("CARGO_PKG_VERSION").to_owned(),
+        variant: Variant::default(),
     })
 }
 

@@ -1,10 +1,15 @@
 //! Prompt texts (`*.md` beside this file), one typed render function each, and a hash of each.
 //!
 //! Wording is our own, after the rules in the paper. No render function takes a hidden type;
-//! [`judge`] and [`where_lost`], which no agent calls, get texts of requirements.
+//! [`judge`] and [`where_lost`], which no agent calls, get texts of requirements. A visitor's
+//! [`Edits`] replace texts for a run; the hash that goes with every call is that of the text that
+//! was sent.
 
+mod edits;
 pub mod quote;
 mod template;
+
+pub use edits::{Edits, editable_ids};
 
 use crate::agent::facets::Facet;
 use crate::agent::trace::{AlignmentPlan, CompactItem, ExtractedPreference, PromptRef};
@@ -36,6 +41,14 @@ pub struct Rendered {
     pub json: bool,
 }
 
+/// What a trajectory knows of the user before its output head.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    pub plan: Option<&'a AlignmentPlan>,
+    pub preferences: &'a [ExtractedPreference],
+    pub evidence: &'a [CompactItem],
+}
+
 macro_rules! template {
     ($name:ident, $id:literal, $title:literal) => {
         const $name: Template = Template {
@@ -65,6 +78,26 @@ template!(FILL_SLOTS, "fill_slots", "Output head B: filling the slots");
 template!(RAG_TEXT, "rag_text", "Standard RAG: writing the text");
 template!(RAG_SLOTS, "rag_slots", "Standard RAG: filling the slots");
 template!(
+    PLAIN_TEXT,
+    "plain_text",
+    "Without history: writing the text"
+);
+template!(
+    PLAIN_SLOTS,
+    "plain_slots",
+    "Without history: filling the slots"
+);
+template!(
+    ANSWER_QUESTIONS,
+    "answer_questions",
+    "QA mode: answering questions about the user"
+);
+template!(
+    CONTROLLER,
+    "controller",
+    "Function calling: choosing the tools"
+);
+template!(
     REPAIR,
     "repair",
     "Second try after an answer that could not be read"
@@ -76,7 +109,8 @@ template!(
     "Which notes carry a requirement that was not met"
 );
 
-const ALL: [Template; 13] = [
+const ALL: [Template; 17] = [
+    CONTROLLER,
     QUERY_EXPANSION,
     SALIENCE,
     COMPACT_EVIDENCE,
@@ -87,6 +121,9 @@ const ALL: [Template; 13] = [
     FILL_SLOTS,
     RAG_TEXT,
     RAG_SLOTS,
+    PLAIN_TEXT,
+    PLAIN_SLOTS,
+    ANSWER_QUESTIONS,
     REPAIR,
     JUDGE,
     WHERE_LOST,
@@ -110,8 +147,15 @@ fn sha256(text: &str) -> String {
         .collect()
 }
 
-fn render(template: &Template, values: &[(&str, &str)]) -> Rendered {
-    let (system, user) = template.parts();
+/// Hash of the text that is sent for a template under these edits; empty for an unknown id.
+pub fn hash_of(id: &str, edits: &Edits) -> String {
+    let template = ALL.iter().find(|template| template.id == id);
+    template.map_or_else(String::new, |template| sha256(edits.text(template)))
+}
+
+fn render(template: &Template, edits: &Edits, values: &[(&str, &str)]) -> Rendered {
+    let text = edits.text(template);
+    let (system, user) = template::parts(text);
     let mut messages = Vec::new();
     if !system.is_empty() {
         messages.push(Message::System {
@@ -125,7 +169,7 @@ fn render(template: &Template, values: &[(&str, &str)]) -> Rendered {
         messages,
         reference: PromptRef {
             id: template.id.to_owned(),
-            sha256: sha256(template.text),
+            sha256: sha256(text),
         },
         json: user.contains("JSON"),
     }
@@ -135,11 +179,13 @@ fn task(instance: &Instance) -> String {
     quote::disarm(&instance.task.text())
 }
 
-pub fn query_expansion(instance: &Instance, facets: &[Facet], max: u32) -> Rendered {
+/// Search queries for each facet.
+pub fn query_expansion(edits: &Edits, instance: &Instance, facets: &[Facet], max: u32) -> Rendered {
     let line = |f: &Facet| format!("- `{}`: {}", f.id, f.asks_about.join(", "));
     let facets: Vec<String> = facets.iter().map(line).collect();
     render(
         &QUERY_EXPANSION,
+        edits,
         &[
             ("scenario", &instance.scenario_name),
             ("task", &task(instance)),
@@ -149,17 +195,25 @@ pub fn query_expansion(instance: &Instance, facets: &[Facet], max: u32) -> Rende
     )
 }
 
-pub fn salience(instance: &Instance, passages: &[Passage]) -> Rendered {
-    of_passages(&SALIENCE, instance, passages)
+/// Scores for passages.
+pub fn salience(edits: &Edits, instance: &Instance, passages: &[Passage]) -> Rendered {
+    of_passages(&SALIENCE, edits, instance, passages)
 }
 
-pub fn compact_evidence(instance: &Instance, passages: &[Passage]) -> Rendered {
-    of_passages(&COMPACT_EVIDENCE, instance, passages)
+/// Notes on passages.
+pub fn compact_evidence(edits: &Edits, instance: &Instance, passages: &[Passage]) -> Rendered {
+    of_passages(&COMPACT_EVIDENCE, edits, instance, passages)
 }
 
-fn of_passages(template: &Template, instance: &Instance, passages: &[Passage]) -> Rendered {
+fn of_passages(
+    template: &Template,
+    edits: &Edits,
+    instance: &Instance,
+    passages: &[Passage],
+) -> Rendered {
     render(
         template,
+        edits,
         &[
             ("scenario", &instance.scenario_name),
             ("task", &task(instance)),
@@ -168,9 +222,15 @@ fn of_passages(template: &Template, instance: &Instance, passages: &[Passage]) -
     )
 }
 
-pub fn preference_extraction(instance: &Instance, evidence: &[CompactItem]) -> Rendered {
+/// Preferences in notes.
+pub fn preference_extraction(
+    edits: &Edits,
+    instance: &Instance,
+    evidence: &[CompactItem],
+) -> Rendered {
     render(
         &PREFERENCE_EXTRACTION,
+        edits,
         &[
             ("scenario", &instance.scenario_name),
             ("task", &task(instance)),
@@ -180,7 +240,11 @@ pub fn preference_extraction(instance: &Instance, evidence: &[CompactItem]) -> R
 }
 
 /// The plan for a text, or for a call when the instance has an API template.
-pub fn alignment(instance: &Instance, preferences: &[ExtractedPreference]) -> Rendered {
+pub fn alignment(
+    edits: &Edits,
+    instance: &Instance,
+    preferences: &[ExtractedPreference],
+) -> Rendered {
     let template = if instance.api.is_some() {
         &ALIGN_CALL
     } else {
@@ -188,6 +252,7 @@ pub fn alignment(instance: &Instance, preferences: &[ExtractedPreference]) -> Re
     };
     render(
         template,
+        edits,
         &[
             ("scenario", &instance.scenario_name),
             ("task", &task(instance)),
@@ -200,39 +265,102 @@ pub fn alignment(instance: &Instance, preferences: &[ExtractedPreference]) -> Re
     )
 }
 
+/// What stands for a plan where none was made.
+const NO_PLAN: &str = "(No plan was made. Follow what the notes show of this user.)";
+
 /// Output head A or B of IBA-Agent; B when there is an API template.
 pub fn synthesis(
+    edits: &Edits,
     instance: &Instance,
     api: Option<&ApiTemplate>,
-    plan: &AlignmentPlan,
-    preferences: &[ExtractedPreference],
-    evidence: &[CompactItem],
+    known: Known<'_>,
 ) -> Rendered {
+    let plan = known.plan.map_or(NO_PLAN.to_owned(), quote::plan);
     render(
         if api.is_some() {
             &FILL_SLOTS
         } else {
             &WRITE_TEXT
         },
+        edits,
         &[
             ("scenario", &instance.scenario_name),
             ("task", &task(instance)),
             ("api", &api.map(quote::api).unwrap_or_default()),
-            ("plan", &quote::plan(plan)),
-            ("preferences", &quote::preferences(preferences)),
-            ("evidence", &quote::evidence(evidence)),
+            ("plan", &plan),
+            ("preferences", &quote::preferences(known.preferences)),
+            ("evidence", &quote::evidence(known.evidence)),
         ],
     )
 }
 
-/// Output head A or B of standard RAG; B when there is an API template.
-pub fn rag(instance: &Instance, api: Option<&ApiTemplate>, passages: &[Passage]) -> Rendered {
+/// Output head A or B of standard RAG; B when there is an API template. `context` is joined with
+/// the request as it is, see [`quote`].
+pub fn rag(
+    edits: &Edits,
+    instance: &Instance,
+    api: Option<&ApiTemplate>,
+    context: &str,
+) -> Rendered {
     render(
         if api.is_some() { &RAG_SLOTS } else { &RAG_TEXT },
+        edits,
         &[
             ("task", &task(instance)),
             ("api", &api.map(quote::api).unwrap_or_default()),
-            ("passages", &quote::passages(passages)),
+            ("passages", context),
+        ],
+    )
+}
+
+/// The request without any history; as a call when there is an API template.
+pub fn plain(edits: &Edits, instance: &Instance, api: Option<&ApiTemplate>) -> Rendered {
+    render(
+        if api.is_some() {
+            &PLAIN_SLOTS
+        } else {
+            &PLAIN_TEXT
+        },
+        edits,
+        &[
+            ("task", &task(instance)),
+            ("api", &api.map(quote::api).unwrap_or_default()),
+        ],
+    )
+}
+
+/// Questions about the user, under `Q1`, `Q2`, …; `context` as for [`rag`].
+pub fn answer_questions(
+    edits: &Edits,
+    instance: &Instance,
+    questions: &[String],
+    context: &str,
+) -> Rendered {
+    let line = |(n, q): (usize, &String)| format!("Q{}: {}", n + 1, quote::disarm(q));
+    let questions: Vec<String> = questions.iter().enumerate().map(line).collect();
+    render(
+        &ANSWER_QUESTIONS,
+        edits,
+        &[
+            ("scenario", &instance.scenario_name),
+            ("material", context),
+            ("questions", &questions.join("\n")),
+        ],
+    )
+}
+
+/// What the controller is told before its first turn; `head` is the tool that ends the work.
+pub fn controller(edits: &Edits, instance: &Instance, head: &str) -> Rendered {
+    let api = instance.api.as_ref();
+    let api = api.map(|api| format!("\nThe call and its slots:\n{}", quote::api(api)));
+    render(
+        &CONTROLLER,
+        edits,
+        &[
+            ("scenario", &instance.scenario_name),
+            ("task", &task(instance)),
+            ("api", &api.unwrap_or_default()),
+            ("head", head),
         ],
     )
 }
@@ -263,6 +391,7 @@ pub fn judge(
         .collect();
     render(
         &JUDGE,
+        &Edits::default(),
         &[
             ("task", &task(instance)),
             ("output", &quote::disarm(output)),
@@ -302,6 +431,7 @@ pub fn where_lost(
     };
     render(
         &WHERE_LOST,
+        &Edits::default(),
         &[
             ("extracted", &notes(extracted)),
             ("plan", &notes(plan)),
@@ -341,18 +471,22 @@ mod tests {
             api: Some(api.clone()),
             ..instance.clone()
         };
-        let plan = AlignmentPlan::default();
+        let (e, known) = (&Edits::default(), Known::default());
         let rendered = [
-            query_expansion(&instance, &FACETS, 5),
-            salience(&instance, &[]),
-            compact_evidence(&instance, &[]),
-            preference_extraction(&instance, &[]),
-            alignment(&instance, &[]),
-            alignment(&with_api, &[]),
-            synthesis(&instance, None, &plan, &[], &[]),
-            synthesis(&with_api, Some(&api), &plan, &[], &[]),
-            rag(&instance, None, &[]),
-            rag(&with_api, Some(&api), &[]),
+            controller(e, &instance, "text_generation"),
+            query_expansion(e, &instance, &FACETS, 5),
+            salience(e, &instance, &[]),
+            compact_evidence(e, &instance, &[]),
+            preference_extraction(e, &instance, &[]),
+            alignment(e, &instance, &[]),
+            alignment(e, &with_api, &[]),
+            synthesis(e, &instance, None, known),
+            synthesis(e, &with_api, Some(&api), known),
+            rag(e, &instance, None, ""),
+            rag(e, &with_api, Some(&api), ""),
+            plain(e, &instance, None),
+            plain(e, &with_api, Some(&api)),
+            answer_questions(e, &instance, &[], ""),
             judge(&instance, "", &[], true),
             where_lost(&[], &[], &[("a", "b")], &["E1".to_owned()]),
         ];
@@ -375,7 +509,13 @@ mod tests {
 
     #[test]
     fn asks_for_json_where_it_reads_json() {
-        let texts = ["write_text", "rag_text", "repair"];
+        let texts = [
+            "controller",
+            "write_text",
+            "rag_text",
+            "plain_text",
+            "repair",
+        ];
         for t in ALL {
             let asks = t.parts().1.contains("JSON");
             assert_eq!(asks, !texts.contains(&t.id), "{}", t.id);

@@ -38,6 +38,13 @@ pub fn passages(passages: &[Passage]) -> String {
     or_none(out)
 }
 
+/// One passage under an id of the caller's, with a line end.
+pub fn passage(short: &str, passage: &Passage) -> String {
+    let mut out = String::new();
+    fence(&mut out, "passage", short, &passage.date, &passage.text);
+    out
+}
+
 /// Condensed evidence as fenced quotations under short ids.
 pub fn evidence(items: &[CompactItem]) -> String {
     let mut out = String::new();
@@ -79,6 +86,19 @@ pub fn plan(plan: &AlignmentPlan) -> String {
         let _ = writeln!(out, "- [{}]{slot} {}", item.aspect, disarm(&item.text));
     }
     or_none(out)
+}
+
+/// Everything a trajectory knows as plain material: what it has of plan, preferences and notes.
+pub fn known(known: super::Known<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(plan) = known.plan {
+        parts.push(format!("Plan:\n{}", self::plan(plan)));
+    }
+    if !known.preferences.is_empty() {
+        parts.push(format!("Preferences:\n{}", preferences(known.preferences)));
+    }
+    parts.push(format!("Notes:\n{}", evidence(known.evidence)));
+    parts.join("\n\n")
 }
 
 /// The template of a call: name, purpose, slots with type, options and meaning.

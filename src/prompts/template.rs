@@ -12,23 +12,32 @@ pub struct Template {
 impl Template {
     /// System and user part, unfilled.
     pub fn parts(&self) -> (&'static str, &'static str) {
-        match self.text.strip_prefix("---\n") {
-            Some(user) => ("", user.trim()),
-            None => {
-                let (system, user) = self.text.split_once("\n---\n").unwrap_or(("", self.text));
-                (system.trim(), user.trim())
-            }
-        }
+        parts(self.text)
     }
 
     /// Names that stand in double braces, in order.
-    #[cfg(test)]
     pub fn names(&self) -> Vec<&'static str> {
-        let after_open = self.text.split("{{").skip(1);
-        after_open
-            .filter_map(|rest| rest.split_once("}}").map(|(name, _)| name))
-            .collect()
+        names(self.text)
     }
+}
+
+/// System and user part of a template's text, unfilled.
+pub fn parts(text: &str) -> (&str, &str) {
+    match text.strip_prefix("---\n") {
+        Some(user) => ("", user.trim()),
+        None => {
+            let (system, user) = text.split_once("\n---\n").unwrap_or(("", text));
+            (system.trim(), user.trim())
+        }
+    }
+}
+
+/// Names that stand in double braces, in order.
+pub fn names(text: &str) -> Vec<&str> {
+    let after_open = text.split("{{").skip(1);
+    after_open
+        .filter_map(|rest| rest.split_once("}}").map(|(name, _)| name))
+        .collect()
 }
 
 /// Puts `values` in. Names without a value stay as they are.

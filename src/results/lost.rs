@@ -1,6 +1,5 @@
 //! The funnel of lost requirements in words and numbers: the figure, the table and the CSV.
 
-use crate::agent::trace_view::system_name;
 use crate::chart::bars::{Bar, Funnel as Figure};
 use crate::results::csv;
 use crate::results::table::columns;
@@ -147,7 +146,7 @@ pub fn basis(records: &[&RunRecord]) -> String {
     format!(
         "{} runs of {} with {}; {} {}",
         records.len(),
-        one(|record| system_name(record.system).to_owned()),
+        one(|record| record.system_label()),
         one(|record| record.agent.label()),
         one(|record| record.dataset.name.clone()),
         one(|record| record.dataset.sha256.chars().take(12).collect()),

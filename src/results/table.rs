@@ -1,7 +1,6 @@
 //! The domain table in the layout of the paper: one row for each system, model and judge, nine
 //! domains and Overall. Every row says how many instances stand behind it and what is missing.
 
-use crate::agent::trace_view::system_name;
 use crate::bench::ids::DomainId;
 use crate::results::file::{LoadedResult, ScoreValue};
 use crate::run::record::{RunRecord, RunStatus};
@@ -147,7 +146,7 @@ fn own<'a>(
 ) -> Vec<TableRow> {
     let mut groups: Vec<Vec<&RunRecord>> = Vec::new();
     for record in records {
-        match groups.iter_mut().find(|group| comparable(group[0], record)) {
+        match groups.iter_mut().find(|group| group[0].same_setup(record)) {
             Some(group) => group.push(record),
             None => groups.push(vec![record]),
         }
@@ -156,15 +155,6 @@ fn own<'a>(
     numbered
         .flat_map(|(n, group)| of_group(source, n, group, columns))
         .collect()
-}
-
-/// Whether the runs of both may stand in one mean.
-fn comparable(a: &RunRecord, b: &RunRecord) -> bool {
-    a.system == b.system
-        && a.agent == b.agent
-        && a.dataset == b.dataset
-        && a.params == b.params
-        && a.retriever == b.retriever
 }
 
 fn of_group(source: &Source, n: usize, group: &[&RunRecord], columns: &[Column]) -> Vec<TableRow> {
@@ -191,9 +181,14 @@ fn of_judge(
     let first = group[0];
     let scores = score::table(&entries(group, judge));
     TableRow {
-        key: format!("{n}/{:?}/{}/{judge}", first.system, first.agent.label()),
+        key: format!(
+            "{n}/{:?}{}/{}/{judge}",
+            first.system,
+            first.variant.suffix(),
+            first.agent.label()
+        ),
         source: source.clone(),
-        system: system_name(first.system).to_owned(),
+        system: first.system_label(),
         model: first.agent.label(),
         judge: if judge.is_empty() {
             "not judged".to_owned()

@@ -12,7 +12,6 @@ use query::{decode, encode};
 
 use crate::agent::trace::System;
 use crate::bench::ids::InstanceId;
-use serde_json::Value;
 
 /// Name of the dataset that ships with the site, in addresses.
 pub const BUNDLED: &str = "iba-mini";
@@ -129,7 +128,7 @@ impl Route {
                 id: InstanceId::from(*id),
                 system: query
                     .take("system")
-                    .and_then(|word| system(&word))
+                    .and_then(|word| word.parse().ok())
                     .unwrap_or(System::IbaAgent),
                 query,
             },
@@ -162,7 +161,7 @@ fn join(dataset: &DatasetKey, with: Option<System>, query: &Query) -> Query {
         DatasetKey::Files(name) => pairs.push(("files".to_owned(), name.clone())),
     }
     if let Some(system) = with.filter(|system| *system != System::IbaAgent) {
-        pairs.push(("system".to_owned(), word(system)));
+        pairs.push(("system".to_owned(), system.word()));
     }
     pairs.extend(query.0.iter().cloned());
     Query(pairs)
@@ -175,18 +174,6 @@ fn take_dataset(query: &mut Query) -> DatasetKey {
         (None, Some(name)) => DatasetKey::Files(name),
         _ => DatasetKey::Bundled,
     }
-}
-
-/// The serde name of a system is its name in addresses.
-fn word(system: System) -> String {
-    match serde_json::to_value(system) {
-        Ok(Value::String(word)) => word,
-        _ => String::new(),
-    }
-}
-
-fn system(word: &str) -> Option<System> {
-    serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
 #[cfg(test)]

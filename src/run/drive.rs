@@ -2,19 +2,24 @@
 
 use super::lost::links::{self, Links};
 use super::record::{
-    DatasetRef, ModelRef, Params, RequirementNote, RetrieverRef, RunRecord, RunStatus,
+    DatasetRef, Mode, ModelRef, Params, RequirementNote, RetrieverRef, RunRecord, RunStatus,
+    Variant,
 };
-use super::{Env, StepError};
+use super::supply::{self, Borrowed};
+use super::{Env, StepError, qa};
 use crate::agent::embedded::EmbeddedMind;
 use crate::agent::llm_mind::LlmMind;
-use crate::agent::pipeline::{self, Trajectory};
+use crate::agent::memo::StageMemo;
+use crate::agent::pipeline::{self, Job, Supplied, Trajectory};
 use crate::agent::trace::System;
 use crate::bench::hidden::{HiddenInstance, PreferenceKind, Requirement};
 use crate::bench::ids::{DomainId, RequirementId};
-use crate::bench::visible::Instance;
+use crate::bench::visible::{History, Instance};
+use crate::embed::Passage;
 use crate::judge::opinion::{self, Standing};
 use crate::judge::{Panel, judge_instance};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Everything that defines a run besides its instance.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,24 +36,44 @@ pub struct RunSpec {
     pub dataset: DatasetRef,
     pub retriever: RetrieverRef,
     pub app_version: String,
+    /// For [`System::OtherHistory`] it names the donor, whose history is the one open in the
+    /// environment; see [`supply::donor`].
+    pub variant: Variant,
+}
+
+/// An instance with both its halves and the user's own history.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    pub instance: &'a Instance,
+    pub hidden: &'a HiddenInstance,
+    pub domain: &'a DomainId,
+    pub history: &'a History,
 }
 
 /// Runs the system, then judges its output. Never fails: a cancelled or failed run keeps its
-/// stages so far and says so in its status.
+/// stages so far and says so in its status. Stages that `memo` knows are taken over.
 pub async fn run_instance(
     env: &impl Env,
     spec: &RunSpec,
-    instance: &Instance,
-    hidden: &HiddenInstance,
-    domain: &DomainId,
+    case: Case<'_>,
+    memo: &StageMemo,
 ) -> RunRecord {
-    let mut record = begin(env.now_ms(), spec, instance, hidden, domain);
-    let trajectory = act(env, spec, instance).await;
+    let mut record = begin(env.now_ms(), spec, case);
+    let posed = match posed(spec, case) {
+        Ok(posed) => posed,
+        Err(error) => {
+            record.status = status_of(error);
+            record.ended_ms = Some(env.now_ms());
+            return record;
+        }
+    };
+    let trajectory = act(env, spec, case, &posed, memo).await;
     record.stages = trajectory.stages;
     record.status = match trajectory.output {
         Err(error) => status_of(error),
         Ok(output) => {
             record.output = Some(output.clone());
+            let (instance, hidden) = (&posed.instance, &posed.hidden);
             match judge_instance(env, &spec.panel, &output, instance, hidden).await {
                 Err(error) => status_of(error),
                 Ok(judgements) => {
@@ -84,19 +109,99 @@ async fn follow(
     links::find(env, &spec.panel, &record.stages, hidden, &ids).await
 }
 
-async fn act(env: &impl Env, spec: &RunSpec, instance: &Instance) -> Trajectory {
-    match &spec.agent {
-        ModelRef::Embedded => {
-            pipeline::run(spec.system, env, &EmbeddedMind, instance, &spec.params).await
+/// What is asked of the system, and what its answer is judged by.
+struct Posed<'a> {
+    instance: Cow<'a, Instance>,
+    hidden: Cow<'a, HiddenInstance>,
+    questions: Vec<String>,
+}
+
+fn posed<'a>(spec: &RunSpec, case: Case<'a>) -> Result<Posed<'a>, StepError> {
+    match spec.variant.mode {
+        Mode::Task => Ok(Posed {
+            instance: Cow::Borrowed(case.instance),
+            hidden: Cow::Borrowed(case.hidden),
+            questions: Vec::new(),
+        }),
+        Mode::Qa => {
+            let none = || {
+                StepError::Engine(format!(
+                    "instance {}: the dataset has no questions about its preferences, so QA mode has \
+                     nothing to ask; choose another instance, or run the task",
+                    case.instance.id
+                ))
+            };
+            let asked = qa::asked(case.instance, case.hidden).ok_or_else(none)?;
+            Ok(Posed {
+                instance: Cow::Owned(asked.instance),
+                hidden: Cow::Owned(asked.hidden),
+                questions: asked.questions,
+            })
         }
+    }
+}
+
+async fn act(
+    env: &impl Env,
+    spec: &RunSpec,
+    case: Case<'_>,
+    posed: &Posed<'_>,
+    memo: &StageMemo,
+) -> Trajectory {
+    let evidence: Vec<Passage> = match spec.system {
+        System::OracleEvidence => supply::evidence(case.history, case.hidden),
+        _ => Vec::new(),
+    };
+    let supplied = match spec.system {
+        System::OracleEvidence => Supplied::Evidence(&evidence),
+        System::WholeHistory => Supplied::History(case.history),
+        _ => Supplied::Nothing,
+    };
+    let scope = scope(spec, case);
+    let job = Job {
+        questions: &posed.questions,
+        edits: &spec.variant.edits,
+        supplied,
+        scope: &scope,
+        memo,
+        ..Job::new(spec.system, &posed.instance, &spec.params)
+    };
+    match &spec.variant.donor {
+        Some(donor) => {
+            let donor = donor.clone();
+            with_mind(&Borrowed { env, donor }, spec, &job).await
+        }
+        None => with_mind(env, spec, &job).await,
+    }
+}
+
+async fn with_mind(env: &impl Env, spec: &RunSpec, job: &Job<'_>) -> Trajectory {
+    match &spec.agent {
+        ModelRef::Embedded => pipeline::run(env, &EmbeddedMind, job).await,
         ModelRef::Endpoint { base_url, model } => {
             let mind = LlmMind {
                 model: model.clone(),
                 base_url: base_url.clone(),
             };
-            pipeline::run(spec.system, env, &mind, instance, &spec.params).await
+            pipeline::run(env, &mind, job).await
         }
     }
+}
+
+/// All that every stage depends on: task, history, passages, retriever, program and repeat.
+fn scope(spec: &RunSpec, case: Case<'_>) -> String {
+    let chunks = [spec.params.chunk_tokens, spec.params.chunk_overlap];
+    json!([
+        spec.dataset,
+        case.instance.id,
+        spec.variant.mode,
+        spec.variant.donor,
+        spec.retriever,
+        chunks,
+        spec.app_version,
+        spec.epoch,
+    ])
+    .to_string()
 }
 
 fn status_of(error: StepError) -> RunStatus {
@@ -109,13 +214,19 @@ fn status_of(error: StepError) -> RunStatus {
 }
 
 /// The record of a run before its first stage; `started_ms` since the Unix epoch.
-pub fn begin(
-    started_ms: f64,
-    spec: &RunSpec,
-    instance: &Instance,
-    hidden: &HiddenInstance,
-    domain: &DomainId,
-) -> RunRecord {
+pub fn begin(started_ms: f64, spec: &RunSpec, case: Case<'_>) -> RunRecord {
+    let Case {
+        instance,
+        hidden,
+        domain,
+        ..
+    } = case;
+    let asked = match spec.variant.mode {
+        Mode::Task => None,
+        Mode::Qa => qa::asked(instance, hidden),
+    };
+    let hidden = asked.as_ref().map_or(hidden, |asked| &asked.hidden);
+    let posed = asked.as_ref().map_or(instance, |asked| &asked.instance);
     RunRecord {
         id: spec.id.clone(),
         instance: instance.id.clone(),
@@ -123,7 +234,7 @@ pub fn begin(
         scenario: instance.scenario.clone(),
         domain: domain.clone(),
         action: instance.action,
-        task: instance.task.text(),
+        task: posed.task.text(),
         system: spec.system,
         epoch: spec.epoch,
         params: spec.params.clone(),
@@ -143,6 +254,7 @@ pub fn begin(
         started_ms,
         ended_ms: None,
         app_version: spec.app_version.clone(),
+        variant: spec.variant.clone(),
     }
 }
 

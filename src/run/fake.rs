@@ -7,9 +7,9 @@ use crate::bench::hidden::Check;
 use crate::bench::visible::{Role, Session};
 use crate::embed::{Hit, Passage, PassageId};
 use crate::judge::checks;
-use crate::llm::{Chat, Message, Reply};
+use crate::llm::{Chat, Finish, Message, Reply, ToolCall, Usage};
 use crate::worker::protocol::CheckOutcome;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
@@ -22,7 +22,8 @@ type Answer = Box<dyn Fn(&Chat) -> Option<Result<String, StepError>>>;
 #[derive(Default)]
 pub struct FakeEnv {
     passages: Vec<Passage>,
-    replies: RefCell<VecDeque<Result<String, StepError>>>,
+    replies: RefCell<VecDeque<Result<Reply, StepError>>>,
+    usage: Option<Usage>,
     answer: Option<Answer>,
     /// Every chat sent, in order.
     pub chats: RefCell<Vec<Chat>>,
@@ -44,7 +45,34 @@ impl FakeEnv {
 
     /// Adds an answer to the script; the first is given first.
     pub fn reply(self, text: &str) -> Self {
-        self.replies.borrow_mut().push_back(Ok(text.to_owned()));
+        self.replies.borrow_mut().push_back(Ok(said(text)));
+        self
+    }
+
+    /// Adds a turn of tool calls to the script.
+    pub fn calls(self, calls: &[(&str, Value)]) -> Self {
+        let call = |(n, (name, arguments)): (usize, &(&str, Value))| ToolCall {
+            id: format!("call{n}"),
+            name: (*name).to_owned(),
+            arguments: arguments.clone(),
+            extra: Map::new(),
+        };
+        let reply = Reply {
+            tool_calls: calls.iter().enumerate().map(call).collect(),
+            finish: Finish::ToolCalls,
+            ..Reply::default()
+        };
+        self.replies.borrow_mut().push_back(Ok(reply));
+        self
+    }
+
+    /// Tokens that every reply counts.
+    pub fn counting(mut self, input: u64, output: u64) -> Self {
+        self.usage = Some(Usage {
+            input: Some(input),
+            output: Some(output),
+            ..Usage::default()
+        });
         self
     }
 
@@ -73,12 +101,19 @@ impl FakeEnv {
         out
     }
 
-    fn next_reply(&self, chat: &Chat) -> Result<String, StepError> {
+    fn next_reply(&self, chat: &Chat) -> Result<Reply, StepError> {
         if let Some(answer) = self.answer.as_ref().and_then(|answer| answer(chat)) {
-            return answer;
+            return answer.map(|text| said(&text));
         }
         let none = || Err(StepError::Model("the script has no reply left".to_owned()));
         self.replies.borrow_mut().pop_front().unwrap_or_else(none)
+    }
+}
+
+fn said(text: &str) -> Reply {
+    Reply {
+        text: text.to_owned(),
+        ..Reply::default()
     }
 }
 
@@ -187,14 +222,14 @@ impl Env for FakeEnv {
         prompt: PromptRef,
     ) -> Result<CallRecord, StepError> {
         self.chats.borrow_mut().push(chat.clone());
-        let text = self.next_reply(&chat)?;
+        let reply = self.next_reply(&chat)?;
         Ok(CallRecord {
             role: role.as_str().to_owned(),
             base_url: "fake".to_owned(),
             request: chat,
             reply: Reply {
-                text,
-                ..Reply::default()
+                usage: self.usage,
+                ..reply
             },
             prompt,
             started_ms: self.now_ms(),

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The three zones of the instance view; on a narrow screen one at a time.
+/// The zones of the instance view; on a narrow screen one at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tab {
@@ -18,6 +18,8 @@ pub enum Tab {
     Trace,
     /// Output and verdicts.
     Outcome,
+    /// Systems side by side.
+    Compare,
 }
 
 /// Zone, stage, requirement and session in focus.
@@ -25,6 +27,8 @@ pub enum Tab {
 pub struct Focus {
     pub tab: Tab,
     pub stage: Option<StageId>,
+    /// Steps of the same stage before the one in focus.
+    pub nth: u32,
     pub requirement: Option<RequirementId>,
     pub session: Option<SessionId>,
 }
@@ -38,6 +42,9 @@ impl Focus {
         }
         if let Some(stage) = &self.stage {
             pairs.push(("stage", word(stage)));
+            if self.nth > 0 {
+                pairs.push(("nth", (self.nth + 1).to_string()));
+            }
         }
         if let Some(requirement) = &self.requirement {
             pairs.push(("requirement", requirement.0.clone()));
@@ -56,6 +63,7 @@ impl Focus {
             match name {
                 "tab" => focus.tab = from_word(value).unwrap_or_default(),
                 "stage" => focus.stage = from_word(value),
+                "nth" => focus.nth = value.parse::<u32>().unwrap_or(1).saturating_sub(1),
                 "requirement" => focus.requirement = Some(value.into()),
                 "session" => focus.session = Some(value.into()),
                 _ => {}
@@ -86,6 +94,7 @@ mod tests {
         let focus = Focus {
             tab: Tab::Outcome,
             stage: Some(StageId::SalienceReranking),
+            nth: 1,
             requirement: Some("r2".into()),
             session: Some("s0042".into()),
         };
@@ -95,6 +104,7 @@ mod tests {
             [
                 ("tab", "outcome".to_owned()),
                 ("stage", "salience_reranking".to_owned()),
+                ("nth", "2".to_owned()),
                 ("requirement", "r2".to_owned()),
                 ("session", "s0042".to_owned()),
             ]
@@ -106,7 +116,12 @@ mod tests {
 
     #[test]
     fn unknown_words_are_passed_over() {
-        let read = Focus::from_pairs([("tab", "moon"), ("stage", "x"), ("colour", "red")]);
+        let read = Focus::from_pairs([
+            ("tab", "moon"),
+            ("stage", "x"),
+            ("nth", "-3"),
+            ("colour", "red"),
+        ]);
         assert_eq!(read, Focus::default());
     }
 }

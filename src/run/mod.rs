@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod backup;
 pub mod batch;
+pub mod compare;
 pub mod drive;
 #[cfg(feature = "engine")]
 pub mod fake;
@@ -11,9 +12,11 @@ pub mod journal;
 pub mod lost;
 pub mod outcome;
 pub mod passages;
+pub mod qa;
 pub mod record;
 pub mod replay;
 pub mod spend;
+pub mod supply;
 pub mod timeline;
 
 use crate::agent::trace::{CallRecord, PromptRef, StageRecord};
@@ -105,4 +108,7 @@ pub enum StepError {
     Engine(String),
     #[error("{0}")]
     Model(String),
+    /// A model that picks its tools itself never came to an output head.
+    #[error("{0}")]
+    Unfinished(String),
 }

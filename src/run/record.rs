@@ -4,6 +4,7 @@ use crate::agent::trace::{Output, StageRecord, System};
 use crate::bench::ids::{DomainId, InstanceId, PersonaId, RequirementId, ScenarioId};
 use crate::bench::taxonomy::Action;
 use crate::judge::Judgement;
+use crate::prompts::Edits;
 use crate::run::lost::links::Links;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,14 @@ pub struct Params {
     /// Not stated in the paper; sent only when set.
     pub temperature: Option<f64>,
     pub seed: u64,
+    /// Context window the whole history is fitted to, in tokens; not stated in the paper.
+    pub context_tokens: u32,
+    /// Turns of a model that picks its tools itself (function calling); not stated in the paper.
+    pub max_steps: u32,
+    /// Tokens of all calls of such a run, input and output.
+    pub max_run_tokens: u32,
+    /// How often such a model may make the very same call.
+    pub max_repeats: u32,
 }
 
 impl Default for Params {
@@ -43,7 +52,57 @@ impl Default for Params {
             max_output_tokens: 3000,
             temperature: None,
             seed: 42,
+            context_tokens: 32_000,
+            max_steps: 20,
+            max_run_tokens: 200_000,
+            max_repeats: 2,
         }
+    }
+}
+
+/// What of a run differs from the plain case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Variant {
+    /// Act on the task, or answer questions about the user.
+    #[serde(skip_serializing_if = "Mode::is_task")]
+    pub mode: Mode,
+    /// Whose history was read in place of the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub donor: Option<PersonaId>,
+    /// Prompt texts changed for this run, word for word.
+    #[serde(skip_serializing_if = "Edits::is_empty")]
+    pub edits: Edits,
+}
+
+impl Variant {
+    /// Whether there is nothing to say.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What names of rows add for it, for example ` · QA · edited prompts`; empty for the plain case.
+    pub fn suffix(&self) -> String {
+        let qa = (self.mode == Mode::Qa).then_some(" · QA");
+        let edited = (!self.edits.is_empty()).then_some(" · edited prompts");
+        [qa, edited].into_iter().flatten().collect()
+    }
+}
+
+/// What is asked of a system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The action itself.
+    #[default]
+    Task,
+    /// The preferences behind it.
+    Qa,
+}
+
+impl Mode {
+    fn is_task(&self) -> bool {
+        *self == Mode::Task
     }
 }
 
@@ -112,6 +171,27 @@ pub struct RunRecord {
     pub started_ms: f64,
     pub ended_ms: Option<f64>,
     pub app_version: String,
+    #[serde(default, skip_serializing_if = "Variant::is_plain")]
+    pub variant: Variant,
+}
+
+impl RunRecord {
+    /// Whether both runs are of one set-up, so that they may stand in one mean: repeats, or other
+    /// instances. The donor of a history goes with the instance and is not compared.
+    pub fn same_setup(&self, other: &Self) -> bool {
+        self.system == other.system
+            && self.agent == other.agent
+            && self.dataset == other.dataset
+            && self.params == other.params
+            && self.retriever == other.retriever
+            && self.variant.mode == other.variant.mode
+            && self.variant.edits == other.variant.edits
+    }
+
+    /// Name of the system with what is special about the run.
+    pub fn system_label(&self) -> String {
+        format!("{}{}", self.system.name(), self.variant.suffix())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

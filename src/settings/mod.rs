@@ -4,6 +4,7 @@ pub mod panel;
 pub mod params;
 
 use crate::llm::price::PriceTable;
+use crate::prompts::Edits;
 use crate::run::record::{ModelRef, Params};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub struct Settings {
     pub cap_usd: Option<f64>,
     /// Name under which the visitor last changed a verdict.
     pub author: String,
+    /// Prompt texts changed for the runs to come.
+    pub prompts: Edits,
     pub theme: Theme,
     /// For a projector.
     pub large_type: bool,

@@ -98,6 +98,30 @@ pub const PARAMS: &[ParamInfo] = &[
         "Sent to providers that take one.",
         [0.0, 4_294_967_295.0, 1.0],
     ),
+    param(
+        "context_tokens",
+        "Context window",
+        "Of your model, in tokens; the system “Whole history” cuts the oldest sessions to fit it. Not stated in the paper.",
+        [1000.0, 2_000_000.0, 1.0],
+    ),
+    param(
+        "max_steps",
+        "Turns of the controller",
+        "IBA-Agent (FC) ends with an error when it has not called an output head by then. Not stated in the paper.",
+        [1.0, 100.0, 1.0],
+    ),
+    param(
+        "max_run_tokens",
+        "Tokens of an FC run",
+        "Input and output of all its calls together; no further turn begins beyond it.",
+        [1000.0, 10_000_000.0, 1.0],
+    ),
+    param(
+        "max_repeats",
+        "Same call at most",
+        "How often IBA-Agent (FC) may make the very same tool call.",
+        [1.0, 20.0, 1.0],
+    ),
 ];
 
 /// Value of a parameter; `None` when it is left empty.

@@ -1,16 +1,17 @@
 //! The pipeline over scripted models, and the embedded baseline end to end.
 
-use crate::support::{call_instance, hidden, history, instance, obliging};
+use crate::support::{call_instance, hidden, history, instance, obliging, run_spec};
 use futures::executor::block_on;
 use iba_lab::agent::embedded::EmbeddedMind;
 use iba_lab::agent::llm_mind::LlmMind;
-use iba_lab::agent::pipeline::{Trajectory, run};
+use iba_lab::agent::memo::StageMemo;
+use iba_lab::agent::pipeline::{Job, Trajectory, run};
 use iba_lab::agent::trace::{Output, StageId, StageOutcome, StageRecord, System};
-use iba_lab::bench::visible::Instance;
+use iba_lab::bench::visible::{History, Instance};
 use iba_lab::judge::VerdictState;
-use iba_lab::run::drive::{RunSpec, run_instance};
+use iba_lab::run::drive::{Case, run_instance};
 use iba_lab::run::fake::{FakeEnv, message_text};
-use iba_lab::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunStatus};
+use iba_lab::run::record::{ModelRef, Params, RunStatus};
 use iba_lab::run::{RunEvent, StepError};
 use serde_json::json;
 
@@ -26,16 +27,18 @@ fn env() -> FakeEnv {
 }
 
 fn with_llm(env: &FakeEnv, system: System, instance: &Instance) -> Trajectory {
-    block_on(run(system, env, &llm(), instance, &Params::default()))
+    block_on(run(
+        env,
+        &llm(),
+        &Job::new(system, instance, &Params::default()),
+    ))
 }
 
 fn embedded(system: System, instance: &Instance) -> Trajectory {
     block_on(run(
-        system,
         &env(),
         &EmbeddedMind,
-        instance,
-        &Params::default(),
+        &Job::new(system, instance, &Params::default()),
     ))
 }
 
@@ -228,31 +231,17 @@ fn cancelling_keeps_what_was_done() {
 }
 
 fn drive(env: &FakeEnv, agent: ModelRef) -> iba_lab::run::record::RunRecord {
-    let spec = RunSpec {
-        id: "run-1".to_owned(),
-        system: System::IbaAgent,
-        epoch: 1,
-        params: Params::default(),
-        agent,
-        panel: Default::default(),
-        dataset: DatasetRef {
-            name: "d".to_owned(),
-            sha256: "0".to_owned(),
+    let spec = run_spec(System::IbaAgent, agent);
+    let case = Case {
+        instance: &instance(),
+        hidden: &hidden(),
+        domain: &"work".into(),
+        history: &History {
+            persona: "p1".into(),
+            sessions: history(),
         },
-        retriever: RetrieverRef {
-            model: "r".to_owned(),
-            model_sha256: "0".to_owned(),
-            method: "exact".to_owned(),
-        },
-        app_version: "0".to_owned(),
     };
-    block_on(run_instance(
-        env,
-        &spec,
-        &instance(),
-        &hidden(),
-        &"work".into(),
-    ))
+    block_on(run_instance(env, &spec, case, &StageMemo::new()))
 }
 
 #[test]
@@ -297,17 +286,13 @@ fn the_embedded_baseline_is_deterministic() {
 #[test]
 fn an_empty_history_still_yields_an_action() {
     let env = FakeEnv::default();
-    let trajectory = block_on(run(
-        System::IbaAgent,
-        &env,
-        &EmbeddedMind,
-        &instance(),
-        &Params::default(),
-    ));
+    let (instance, params) = (instance(), Params::default());
+    let job = Job::new(System::IbaAgent, &instance, &params);
+    let trajectory = block_on(run(&env, &EmbeddedMind, &job));
     assert_eq!(trajectory.stages.len(), 8);
     assert!(trajectory.output.is_ok());
     let env = FakeEnv::default().answering(obliging);
-    let trajectory = with_llm(&env, System::IbaAgent, &instance());
+    let trajectory = with_llm(&env, System::IbaAgent, &instance);
     assert!(trajectory.output.is_ok());
     assert_eq!(
         env.chats.borrow().len(),

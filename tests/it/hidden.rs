@@ -4,7 +4,7 @@ use crate::support::{obliging, path, sessions, sources, visible};
 use futures::executor::block_on;
 use iba_lab::agent::embedded::EmbeddedMind;
 use iba_lab::agent::llm_mind::LlmMind;
-use iba_lab::agent::pipeline::run;
+use iba_lab::agent::pipeline::{Job, run};
 use iba_lab::agent::trace::System;
 use iba_lab::bench::visible::{Instance, Session};
 use iba_lab::prompts;
@@ -95,8 +95,9 @@ fn said_by(system: System, instance: &Instance, history: &[Session]) -> String {
         base_url: String::new(),
     };
     let params = Params::default();
-    let with_model = block_on(run(system, &env, &llm, instance, &params));
-    let without = block_on(run(system, &env, &EmbeddedMind, instance, &params));
+    let job = Job::new(system, instance, &params);
+    let with_model = block_on(run(&env, &llm, &job));
+    let without = block_on(run(&env, &EmbeddedMind, &job));
     assert!(
         with_model.output.is_ok() && without.output.is_ok(),
         "{}",
@@ -123,7 +124,12 @@ fn no_hidden_string_reaches_a_model_or_the_retriever() {
         let history = sessions(own);
         let public = public(&instance, &history);
         let secrets = secrets(source, scenario, &personas[instance.persona.as_str()]);
-        for system in [System::IbaAgent, System::StandardRag] {
+        for system in [
+            System::IbaAgent,
+            System::WoBtDa,
+            System::WoSynthesis,
+            System::StandardRag,
+        ] {
             let said = said_by(system, &instance, &history);
             assert!(
                 said.contains(&plain(&instance.task.instruction)),

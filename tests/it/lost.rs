@@ -1,20 +1,21 @@
 //! Losses planted in real runs of the pipeline over a scripted model: each is named where it was
 //! planted, by a judge model and by similarity, and the funnel counts them.
 
-use crate::support::{instance, obliging};
+use crate::support::{instance, obliging, run_spec};
 use futures::executor::block_on;
+use iba_lab::agent::memo::StageMemo;
 use iba_lab::agent::trace::System;
 use iba_lab::bench::hidden::HiddenInstance;
-use iba_lab::bench::visible::Session;
+use iba_lab::bench::visible::{History, Session};
 use iba_lab::judge::{JudgeModel, Panel};
 use iba_lab::llm::Chat;
 use iba_lab::run::StepError;
-use iba_lab::run::drive::{RunSpec, run_instance};
+use iba_lab::run::drive::{Case, RunSpec, run_instance};
 use iba_lab::run::fake::{FakeEnv, message_text, session};
 use iba_lab::run::lost::funnel::{By, Counts, End, Funnel, cases, path};
 use iba_lab::run::lost::links::LinkedBy;
 use iba_lab::run::lost::{GATES, Gate, Means};
-use iba_lab::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus};
+use iba_lab::run::record::{ModelRef, Params, RunRecord, RunStatus};
 use serde_json::{Value, json};
 
 /// What the evidence shows, and what a run that understood it says.
@@ -164,38 +165,30 @@ fn run_with(
     model: impl Fn(&Chat) -> Option<Result<String, StepError>> + 'static,
 ) -> RunRecord {
     let env = FakeEnv::with_sessions(&history(plant)).answering(model);
+    let agent = ModelRef::Endpoint {
+        base_url: "https://m.example".to_owned(),
+        model: "m".to_owned(),
+    };
     let spec = RunSpec {
         id: format!("run-{plant:?}"),
-        system: System::IbaAgent,
-        epoch: 1,
         params: Params {
             top_k: if plant == Some(Gate::Retrieved) { 2 } else { 5 },
             ..Params::default()
         },
-        agent: ModelRef::Endpoint {
-            base_url: "https://m.example".to_owned(),
-            model: "m".to_owned(),
-        },
         panel: panel(judges),
-        dataset: DatasetRef {
-            name: "d".to_owned(),
-            sha256: "0".to_owned(),
-        },
-        retriever: RetrieverRef {
-            model: "r".to_owned(),
-            model_sha256: "0".to_owned(),
-            method: "exact".to_owned(),
-        },
-        app_version: "0".to_owned(),
+        ..run_spec(System::IbaAgent, agent)
     };
     let hidden = hidden(judges.is_empty());
-    block_on(run_instance(
-        &env,
-        &spec,
-        &instance(),
-        &hidden,
-        &"work".into(),
-    ))
+    let case = Case {
+        instance: &instance(),
+        hidden: &hidden,
+        domain: &"work".into(),
+        history: &History {
+            persona: "p1".into(),
+            sessions: history(plant),
+        },
+    };
+    block_on(run_instance(&env, &spec, case, &StageMemo::new()))
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub fn record(instance: &str, epoch: u32, domain: &str, states: &[VerdictState])
         started_ms: START,
         ended_ms: Some(START + 9_500.25),
         app_version: "0.1.0".to_owned(),
+        variant: Variant::default(),
     }
 }
 
@@ -305,6 +306,8 @@ fn stages() -> Vec<StageRecord> {
             Vec::new()
         },
         notes: Vec::new(),
+        key: String::new(),
+        shared_from: None,
     };
     outcomes.into_iter().enumerate().map(stage).collect()
 }

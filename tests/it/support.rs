@@ -1,11 +1,14 @@
 //! What several areas need: IBA-Mini's source as records, a small instance, an obliging model.
 
+use iba_lab::agent::trace::System;
 use iba_lab::bench::hidden::HiddenInstance;
 use iba_lab::bench::taxonomy::{Action, ApiTemplate};
 use iba_lab::bench::visible::{Instance, Session, Task};
 use iba_lab::llm::Chat;
 use iba_lab::run::StepError;
+use iba_lab::run::drive::RunSpec;
 use iba_lab::run::fake::{message_text, session};
+use iba_lab::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, Variant};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -151,6 +154,29 @@ pub fn history() -> Vec<Session> {
             ],
         ),
     ]
+}
+
+/// A run with published parameters, not judged by a model.
+pub fn run_spec(system: System, agent: ModelRef) -> RunSpec {
+    RunSpec {
+        id: "run-1".to_owned(),
+        system,
+        epoch: 1,
+        params: Params::default(),
+        agent,
+        panel: Default::default(),
+        dataset: DatasetRef {
+            name: "d".to_owned(),
+            sha256: "0".to_owned(),
+        },
+        retriever: RetrieverRef {
+            model: "r".to_owned(),
+            model_sha256: "0".to_owned(),
+            method: "exact".to_owned(),
+        },
+        app_version: "0".to_owned(),
+        variant: Variant::default(),
+    }
 }
 
 /// Answers every prompt of the agent in the shape it asks for, naming every passage.

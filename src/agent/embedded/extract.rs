@@ -17,7 +17,7 @@ const RECENCY_WEIGHT: f32 = 0.1;
 
 /// Whether a passage begins with its session.
 pub fn opens(passage: &Passage) -> bool {
-    passage.id.0.ends_with("#0")
+    passage.id.0.ends_with("#0") || passage.id.0.ends_with("#all")
 }
 
 /// A passage without its opening task; `None` when no user speaks in what is left. The assistant's

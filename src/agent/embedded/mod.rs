@@ -1,6 +1,7 @@
 //! The embedded baseline: rules in place of a language model. Deterministic, needs no key, and
 //! is named for what it is wherever a number of it stands.
 
+mod answer;
 mod cues;
 mod dialogue;
 mod expand;
@@ -118,6 +119,17 @@ impl Mind for EmbeddedMind {
         let template = ctx.instance.api.as_ref().ok_or_else(|| no_template(ctx))?;
         slots::fill(ctx, template, &evidence(material), log).await
     }
+
+    async fn answer<E: Env>(
+        &self,
+        ctx: &Ctx<'_, E>,
+        questions: &[String],
+        material: Material<'_>,
+        log: &mut StageLog,
+    ) -> Result<Vec<String>, StepError> {
+        log.note("answered by rules: the nearest sentence of the user or of an accepted draft");
+        answer::answers(ctx, questions, preferences(&material), &evidence(material)).await
+    }
 }
 
 fn scored(passage: &Passage) -> ScoredPassage {
@@ -138,8 +150,17 @@ fn scored(passage: &Passage) -> ScoredPassage {
 /// The compacted evidence of a trajectory, or what compaction makes of retrieved passages.
 fn evidence(material: Material<'_>) -> Vec<CompactItem> {
     match material {
-        Material::Trajectory { evidence, .. } => evidence.to_vec(),
+        Material::Trajectory(known) | Material::Joined(known) => known.evidence.to_vec(),
         Material::Passages(passages) => passages.iter().filter_map(extract::compact).collect(),
+        Material::Nothing => Vec::new(),
+    }
+}
+
+/// Preferences of a trajectory; passages and the bare request have none.
+fn preferences<'a>(material: &Material<'a>) -> &'a [ExtractedPreference] {
+    match material {
+        Material::Trajectory(known) | Material::Joined(known) => known.preferences,
+        Material::Passages(_) | Material::Nothing => &[],
     }
 }
 

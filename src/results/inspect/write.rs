@@ -9,6 +9,7 @@ use super::wire::{
     Config, Dataset, GenerateConfig, Log, Plan, Results, RoleModel, Spec, Stats, Step,
 };
 use super::{json, scores::names};
+use crate::prompts::hash_of;
 use crate::results::ResultsError;
 use crate::run::record::{ModelRef, RunRecord, RunStatus};
 use flate2::Compression;
@@ -96,12 +97,7 @@ fn split(records: &[RunRecord]) -> Vec<Vec<&RunRecord>> {
 }
 
 fn alike(a: &RunRecord, b: &RunRecord) -> bool {
-    a.system == b.system
-        && a.agent == b.agent
-        && a.params == b.params
-        && a.dataset == b.dataset
-        && a.retriever == b.retriever
-        && a.app_version == b.app_version
+    a.same_setup(b) && a.app_version == b.app_version
 }
 
 fn same_sample(a: &RunRecord, b: &RunRecord) -> bool {
@@ -178,7 +174,7 @@ fn spec(records: &[&RunRecord], meta: &FileMeta, system: &str, params: &Value) -
         task: first.dataset.name.clone(),
         task_id: meta.id.clone(),
         task_version: 1,
-        task_args: json!({ "dataset": first.dataset.name, "system": system }),
+        task_args: task_args(first, system),
         solver: system.to_owned(),
         solver_args: params.clone(),
         dataset: dataset(records),
@@ -194,6 +190,21 @@ fn spec(records: &[&RunRecord], meta: &FileMeta, system: &str, params: &Value) -
         metadata: metadata(records),
         scorers: scores::scorers(records),
     }
+}
+
+/// What was asked of whom; changed prompts by id and hash, their texts stand in every record.
+fn task_args(first: &RunRecord, system: &str) -> Value {
+    let mut args = json!({
+        "dataset": first.dataset.name,
+        "system": system,
+        "mode": first.variant.mode,
+    });
+    let edits = &first.variant.edits;
+    if !edits.is_empty() {
+        let hashes = edits.ids().map(|id| (id, hash_of(id, edits)));
+        args["edited_prompts"] = json!(hashes.collect::<BTreeMap<_, _>>());
+    }
+    args
 }
 
 fn dataset(records: &[&RunRecord]) -> Dataset {

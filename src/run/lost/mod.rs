@@ -386,6 +386,8 @@ pub fn sessions_out(outcome: &StageOutcome) -> Option<BTreeSet<SessionId>> {
             .flat_map(|list| &list.hits)
             .map(|hit| hit.passage.session.clone())
             .collect(),
+        StageOutcome::Given { passages } => passages.iter().map(|p| p.session.clone()).collect(),
+        StageOutcome::Fitted { fit } => fit.kept.iter().cloned().collect(),
         StageOutcome::Filtered { kept, .. } => kept.iter().map(|p| p.session.clone()).collect(),
         StageOutcome::Ranked { kept, .. } => kept.iter().map(session_of).collect(),
         StageOutcome::Compacted { items, .. } => {

@@ -51,6 +51,8 @@ fn record(stage: StageId, outcome: StageOutcome) -> StageRecord {
         outcome,
         calls,
         notes,
+        key: String::new(),
+        shared_from: None,
     }
 }
 

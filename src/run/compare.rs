@@ -1,0 +1,121 @@
+//! Several systems on one instance, side by side.
+
+use super::outcome;
+use super::qa;
+use super::record::{Mode, RunRecord, RunStatus};
+use crate::agent::trace::{Output, StageRecord};
+use crate::bench::hidden::HiddenInstance;
+use crate::bench::ids::RequirementId;
+use crate::judge::VerdictState;
+use crate::score;
+use std::sync::Arc;
+
+/// One run in the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub record: Arc<RunRecord>,
+    /// Mean over judged requirements, 0 to 1.
+    pub score: Option<f64>,
+    pub cost: Cost,
+    pub output: Option<Output>,
+}
+
+/// What a run took. Calls taken over from other runs were paid there and are counted apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    pub calls: usize,
+    pub shared_calls: usize,
+    /// `None` where no provider counted.
+    pub tokens: Option<u64>,
+    pub duration_ms: Option<f64>,
+}
+
+/// A requirement and each column's verdict on it; `None` where it was not judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub id: RequirementId,
+    pub text: String,
+    pub states: Vec<Option<VerdictState>>,
+}
+
+impl Line {
+    /// Whether the columns do not agree: one met it, another did not.
+    pub fn differs(&self) -> bool {
+        let any = |state| self.states.contains(&Some(state));
+        any(VerdictState::Met) && any(VerdictState::NotMet)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    pub columns: Vec<Column>,
+    pub lines: Vec<Line>,
+}
+
+/// The latest run of every set-up in one mode, in the order of the systems' menu. Runs that gave no
+/// output are columns too, so that a failure is not mistaken for a system that was not run.
+pub fn compare(hidden: &HiddenInstance, records: &[Arc<RunRecord>], mode: Mode) -> Comparison {
+    let mut latest: Vec<Arc<RunRecord>> = Vec::new();
+    let ended = |record: &&Arc<RunRecord>| {
+        record.variant.mode == mode && record.status != RunStatus::Running
+    };
+    for record in records.iter().filter(ended) {
+        latest.retain(|old| !old.same_setup(record));
+        latest.push(Arc::clone(record));
+    }
+    latest.sort_by_key(|record| record.system);
+    let asked = match mode {
+        Mode::Task => hidden.clone(),
+        Mode::Qa => qa::as_requirements(hidden),
+    };
+    let judged: Vec<Vec<outcome::Row>> = latest
+        .iter()
+        .map(|record| outcome::rows(&asked, Some(record)))
+        .collect();
+    let line = |(n, requirement): (usize, &crate::bench::hidden::Requirement)| Line {
+        id: requirement.id.clone(),
+        text: requirement.text.clone(),
+        states: judged
+            .iter()
+            .map(|rows| rows.get(n).and_then(outcome::Row::state))
+            .collect(),
+    };
+    let lines = asked.requirements.iter().enumerate().map(line).collect();
+    Comparison {
+        columns: latest.into_iter().map(column).collect(),
+        lines,
+    }
+}
+
+fn column(record: Arc<RunRecord>) -> Column {
+    Column {
+        score: score::of_judgements(&record.judgements).mean,
+        cost: cost(&record),
+        output: record.output.clone(),
+        record,
+    }
+}
+
+/// Calls and tokens of the system; the judge's are not its cost.
+pub fn cost(record: &RunRecord) -> Cost {
+    let (shared, own): (Vec<&StageRecord>, Vec<&StageRecord>) = record
+        .stages
+        .iter()
+        .partition(|stage| stage.shared_from.is_some());
+    let calls = |stages: &[&StageRecord]| stages.iter().map(|stage| stage.calls.len()).sum();
+    let usages = own
+        .iter()
+        .flat_map(|stage| &stage.calls)
+        .filter_map(|call| call.reply.usage);
+    let counted: Vec<u64> = usages
+        .filter_map(|usage| Some(usage.input? + usage.output.unwrap_or(0)))
+        .collect();
+    Cost {
+        calls: calls(&own),
+        shared_calls: calls(&shared),
+        tokens: (!counted.is_empty()).then(|| counted.iter().sum()),
+        duration_ms: record
+            .ended_ms
+            .map(|ended| (ended - record.started_ms).max(0.0)),
+    }
+}
