@@ -4,6 +4,7 @@ use super::instance::{
     Actions, Change, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress, RunView,
 };
 use super::instances::Waiting;
+use crate::agent::system::SYSTEMS;
 use crate::agent::trace::System;
 use crate::bench::ids::{InstanceId, RequirementId};
 use crate::browser::abort::Abort;
@@ -13,11 +14,11 @@ use crate::judge::edit::{self, Note};
 use crate::results::inspect::{FileMeta, write};
 use crate::route::{DatasetKey, Query, Route};
 use crate::run::focus::Focus;
-use crate::run::record::{RunRecord, RunStatus};
+use crate::run::record::{Mode, RunRecord, RunStatus};
 use crate::ui::amend::amend;
 use crate::ui::data::Open;
 use crate::ui::parts::{Empty, Problem, ProblemBox};
-use crate::ui::runner::{LiveRun, Subject, Work};
+use crate::ui::runner::{LiveRun, Subject, Wanted, Work};
 use crate::ui::state::{Lab, lab};
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -133,8 +134,16 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
         persona: Some(Arc::new(work.shard.persona.clone())),
         revealed: Signal::derive(move || lab.revealed.with(|ids| ids.contains(&shown))),
         run: run_view(lab, work.subject()),
-        systems: vec![System::IbaAgent, System::StandardRag],
+        systems: SYSTEMS.to_vec(),
         system: Signal::derive(move || system(lab)),
+        mode: Signal::derive(move || mode(lab)),
+        runs: {
+            let subject = work.subject();
+            Signal::derive(move || lab.runner.all(&subject))
+        },
+        params: Signal::derive(move || lab.settings.with(|settings| settings.params.clone())),
+        edits: Signal::derive(move || lab.settings.with(|settings| settings.prompts.clone())),
+        agent: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref())),
         model: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref().label())),
         blocked: Signal::derive(move || blocked(lab)),
         focus: Signal::derive(move || focus(lab)),
@@ -143,10 +152,28 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
     }
 }
 
-/// What is missing before a run can start: an address, a model, a key.
+/// What is missing before a run can start: an address, a model, a key, or a model that can.
 fn blocked(lab: Lab) -> Option<String> {
-    lab.settings
-        .with(|settings| settings.blocked().or_else(|| lab.keys.missing(settings)))
+    let system = system(lab);
+    lab.settings.with(|settings| {
+        let refused = || system.refuses(&settings.agent_ref()).map(str::to_owned);
+        settings
+            .blocked()
+            .or_else(|| lab.keys.missing(settings))
+            .or_else(refused)
+    })
+}
+
+/// What the address asks of the system.
+fn mode(lab: Lab) -> Mode {
+    lab.route.with(|route| match route {
+        Route::Instance { query, .. } if query.get(MODE) == Some("qa") => Mode::Qa,
+        _ => Mode::Task,
+    })
+}
+
+fn wanted(lab: Lab) -> Wanted {
+    (system(lab), mode(lab))
 }
 
 fn system(lab: Lab) -> System {
@@ -166,7 +193,7 @@ fn focus(lab: Lab) -> Focus {
 /// The record the address names, else the latest of the system.
 fn record(lab: Lab, subject: &Subject) -> Option<Arc<RunRecord>> {
     let named = lab.route.with(|route| match route {
-        Route::Instance { query, .. } => query.get("run").map(str::to_owned),
+        Route::Instance { query, .. } => query.get(RUN).map(str::to_owned),
         _ => None,
     });
     let opened = |run: &str| {
@@ -185,12 +212,12 @@ fn record(lab: Lab, subject: &Subject) -> Option<Arc<RunRecord>> {
             .with(|records| records.iter().find(|record| record.id == run).cloned());
         own.or_else(|| opened(&run))
     });
-    named.or_else(|| lab.runner.latest(subject, Some(system(lab))))
+    named.or_else(|| lab.runner.latest(subject, Some(wanted(lab))))
 }
 
 fn run_view(lab: Lab, subject: Subject) -> RunView {
     let own = subject.clone();
-    let live = Memo::new(move |_| lab.runner.live_of(&own, Some(system(lab))));
+    let live = Memo::new(move |_| lab.runner.live_of(&own, Some(wanted(lab))));
     let record = Memo::new(move |_| record(lab, &subject));
     let status = move || {
         live.with(|live| live.as_ref().map(|_| RunStatus::Running))
@@ -288,11 +315,11 @@ fn actions(lab: Lab, work: Work) -> Actions {
     let (overruled, undone) = (subject.clone(), subject.clone());
     Actions {
         run: Callback::new(move |chosen| {
-            forget_run(lab, chosen);
+            choose(lab, chosen, None);
             lab.runner.start(lab, work.get_value(), chosen);
         }),
         cancel: Callback::new(move |()| {
-            if let Some(live) = lab.runner.live_of(&subject, Some(system(lab))) {
+            if let Some(live) = lab.runner.live_of(&subject, Some(wanted(lab))) {
                 lab.runner.cancel(&live.id);
             }
         }),
@@ -303,7 +330,7 @@ fn actions(lab: Lab, work: Work) -> Actions {
         }),
         replay: Callback::new(move |()| {
             if let Some(record) = record(lab, &replayed) {
-                forget_run(lab, record.system);
+                choose(lab, (record.system, record.variant.mode), None);
                 lab.runner.replay(lab, work.get_value(), &record);
             }
         }),
@@ -322,7 +349,13 @@ fn actions(lab: Lab, work: Work) -> Actions {
                 }
             })
         }),
-        choose_system: Callback::new(move |chosen| forget_run(lab, chosen)),
+        choose: Callback::new(move |chosen| choose(lab, chosen, None)),
+        open_run: Callback::new(move |record: Arc<RunRecord>| {
+            let chosen = (record.system, record.variant.mode);
+            choose(lab, chosen, Some(&record.id));
+        }),
+        set_params: Callback::new(move |params| lab.set(|settings| settings.params = params)),
+        set_edits: Callback::new(move |edits| lab.set(|settings| settings.prompts = edits)),
         focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &focus))),
         go: Callback::new(move |address: String| lab.go_to(&address)),
     }
@@ -367,34 +400,41 @@ fn undo_overrule(lab: Lab, subject: &Subject, id: &RequirementId) {
     });
 }
 
+/// Names of the query that are no part of the focus.
+const RUN: &str = "run";
+const MODE: &str = "mode";
+
 /// The address with another focus.
 fn focused(lab: Lab, focus: &Focus) -> Route {
     let mut route = lab.route.get_untracked();
     if let Route::Instance { query, .. } = &mut route {
-        let run = query
-            .get("run")
-            .map(|run| ("run".to_owned(), run.to_owned()));
+        let kept = [MODE, RUN].into_iter().filter_map(|name| {
+            let value = query.get(name)?;
+            Some((name.to_owned(), value.to_owned()))
+        });
         let pairs = focus
             .pairs()
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
-        *query = run.into_iter().chain(pairs).collect();
+        *query = kept.chain(pairs).collect();
     }
     route
 }
 
-/// The address of a system's latest run: a run it named is named no longer.
-fn forget_run(lab: Lab, chosen: System) {
+/// The address of a system in a mode: its latest run, or the one named.
+fn choose(lab: Lab, (chosen, mode): Wanted, run: Option<&str>) {
     let mut route = lab.route.get_untracked();
     if let Route::Instance { system, query, .. } = &mut route {
         *system = chosen;
-        *query = Query(
-            query
-                .0
-                .drain(..)
-                .filter(|(name, _)| name != "run")
-                .collect(),
-        );
+        let mode = (mode == Mode::Qa).then_some((MODE, "qa"));
+        let named = mode.into_iter().chain(run.map(|run| (RUN, run)));
+        let named = named.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let others = query
+            .0
+            .drain(..)
+            .filter(|(name, _)| name != RUN && name != MODE);
+        let pairs: Vec<(String, String)> = named.chain(others).collect();
+        *query = Query(pairs);
     }
     lab.replace(route);
 }

@@ -7,6 +7,7 @@ use crate::browser::clock::now_ms;
 use crate::browser::engine::EngineProgress;
 use crate::route::DatasetKey;
 use crate::run::RunEvent;
+use crate::run::record::Mode;
 use crate::words::sentence;
 use leptos::prelude::*;
 
@@ -18,6 +19,7 @@ pub struct LiveRun {
     /// Where the instance can be opened again.
     pub dataset: DatasetKey,
     pub system: System,
+    pub mode: Mode,
     pub started_ms: f64,
     pub stages: ArcRwSignal<Vec<StageRecord>>,
     pub current: ArcRwSignal<Option<StageId>>,
@@ -41,6 +43,7 @@ impl LiveRun {
             subject: work.subject(),
             dataset: work.open.key.clone(),
             system: plan.system,
+            mode: plan.variant.mode,
             started_ms: now_ms(),
             stages: ArcRwSignal::new(Vec::new()),
             current: ArcRwSignal::new(None),

@@ -9,6 +9,7 @@ pub use live::LiveRun;
 use super::data::Open;
 use super::parts::Problem;
 use super::state::Lab;
+use crate::agent::memo::StageMemo;
 use crate::agent::trace::System;
 use crate::bench::hidden::HiddenInstance;
 use crate::bench::ids::{DomainId, InstanceId};
@@ -19,8 +20,9 @@ use crate::browser::clock::now_ms;
 use crate::browser::env::Source;
 use crate::judge::panel::{JudgeModel, Panel};
 use crate::run::batch::Pending;
-use crate::run::record::{RunRecord, RunStatus};
+use crate::run::record::{Mode, RunRecord, RunStatus, Variant};
 use crate::run::replay::Tape;
+use crate::run::supply;
 use crate::settings::Settings;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -36,6 +38,9 @@ pub struct Subject {
     pub dataset_sha256: String,
     pub instance: InstanceId,
 }
+
+/// A system, and what is asked of it.
+pub type Wanted = (System, Mode);
 
 /// What a run is about.
 #[derive(Clone)]
@@ -91,38 +96,57 @@ impl Runner {
         });
     }
 
-    /// The run under way on an instance, of one system or of any.
-    pub fn live_of(&self, subject: &Subject, system: Option<System>) -> Option<LiveRun> {
+    /// The run under way on an instance: of one system in one mode, or of any.
+    pub fn live_of(&self, subject: &Subject, wanted: Option<Wanted>) -> Option<LiveRun> {
         let fits = |run: &&LiveRun| {
-            run.subject == *subject && system.is_none_or(|system| run.system == system)
+            run.subject == *subject && wanted.is_none_or(|w| w == (run.system, run.mode))
         };
         self.live.with(|live| live.iter().find(fits).cloned())
     }
 
-    /// The latest record on an instance, of one system or of any.
-    pub fn latest(&self, subject: &Subject, system: Option<System>) -> Option<Arc<RunRecord>> {
-        let fits = |record: &&Arc<RunRecord>| {
-            record.instance == subject.instance
-                && record.dataset.sha256 == subject.dataset_sha256
-                && system.is_none_or(|system| record.system == system)
+    /// The latest record on an instance: of one system in one mode, or of any system on the task.
+    pub fn latest(&self, subject: &Subject, wanted: Option<Wanted>) -> Option<Arc<RunRecord>> {
+        let fits = |record: &&Arc<RunRecord>| match wanted {
+            Some(wanted) => wanted == (record.system, record.variant.mode),
+            None => record.variant.mode == Mode::Task,
         };
         self.records
-            .with(|records| records.iter().rev().find(fits).cloned())
+            .with(|records| on(records, subject).rev().find(fits).cloned())
+    }
+
+    /// Every record on an instance, oldest first.
+    pub fn all(&self, subject: &Subject) -> Vec<Arc<RunRecord>> {
+        self.records
+            .with(|records| on(records, subject).cloned().collect())
     }
 
     /// Starts a run with the settings as they are.
-    pub fn start(self, lab: Lab, work: Work, system: System) {
+    pub fn start(self, lab: Lab, work: Work, (system, mode): Wanted) {
         let settings = lab.settings.get_untracked();
+        let variant = variant(&work, system, mode, &settings);
         let spec = Plan {
             id: new_id(),
             system,
-            epoch: self.next_epoch(&work, system, &settings),
+            epoch: self.next_epoch(&work, system, &variant, &settings),
             panel: settings.panel(),
             agent: settings.agent_ref(),
             params: settings.params,
             source: Source::Live,
+            variant,
         };
         self.launch(lab, work, spec);
+    }
+
+    /// What earlier runs on an instance found, so that equal stages are not paid again.
+    fn memo(&self, work: &Work) -> StageMemo {
+        let mut memo = StageMemo::new();
+        let subject = work.subject();
+        self.records.with_untracked(|records| {
+            for record in on(records, &subject) {
+                memo.add(&record.id, &record.stages);
+            }
+        });
+        memo
     }
 
     /// Goes on with an interrupted run: same id, so that calls already answered are not paid again.
@@ -135,6 +159,7 @@ impl Runner {
             agent: record.agent.clone(),
             params: record.params.clone(),
             source: Source::Live,
+            variant: record.variant.clone(),
         };
         self.launch(lab, work, spec);
     }
@@ -155,6 +180,7 @@ impl Runner {
             agent: record.agent.clone(),
             params: record.params.clone(),
             source: Source::Replay(Rc::new(RefCell::new(tape))),
+            variant: record.variant.clone(),
         };
         self.launch(lab, work, plan);
     }
@@ -171,6 +197,7 @@ impl Runner {
         for (work, record) in works {
             let settings = lab.settings.get_untracked();
             let (panel, source) = (settings.panel(), Source::Batch(Rc::clone(&waiting)));
+            let variant = variant(&work, system, Mode::Task, &settings);
             let plan = match record {
                 Some(record) => Plan {
                     id: record.id,
@@ -180,15 +207,17 @@ impl Runner {
                     agent: record.agent,
                     params: record.params,
                     source,
+                    variant: record.variant,
                 },
                 None => Plan {
                     id: new_id(),
                     system,
-                    epoch: self.next_epoch(&work, system, &settings),
+                    epoch: self.next_epoch(&work, system, &variant, &settings),
                     panel,
                     agent: settings.agent_ref(),
                     params: settings.params,
                     source,
+                    variant,
                 },
             };
             let Some(task) = self.task(lab, work, plan) else {
@@ -218,7 +247,13 @@ impl Runner {
         self.aborts
             .update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
         self.live.update(|all| all.push(live.clone()));
+        // A replay is about what the pipeline makes of the recorded calls, so it shares nothing.
+        let memo = match plan.source {
+            Source::Replay(_) => StageMemo::new(),
+            _ => self.memo(&work),
+        };
         Some(Task {
+            memo,
             lab,
             edge,
             work,
@@ -252,20 +287,26 @@ impl Runner {
         self.live.update(|all| all.retain(|run| run.id != id));
     }
 
-    /// Repeats count from 1 for each system, model and set of parameters.
-    fn next_epoch(self, work: &Work, system: System, settings: &Settings) -> u32 {
-        let (agent, dataset) = (settings.agent_ref(), &work.open.dataset.manifest_sha256);
+    /// Repeats count from 1 for each system, model, set of parameters and wording of prompts.
+    fn next_epoch(
+        self,
+        work: &Work,
+        system: System,
+        variant: &Variant,
+        settings: &Settings,
+    ) -> u32 {
+        let (agent, subject) = (settings.agent_ref(), work.subject());
         let same = |record: &&Arc<RunRecord>| {
-            record.instance == work.instance.id
-                && record.system == system
+            record.system == system
                 && record.agent == agent
                 && record.params == settings.params
-                && record.dataset.sha256 == *dataset
+                && record.variant == *variant
                 && record.status == RunStatus::Done
         };
-        let last = self
-            .records
-            .with_untracked(|records| records.iter().filter(same).map(|record| record.epoch).max());
+        let last = self.records.with_untracked(|records| {
+            let same = on(records, &subject).filter(same);
+            same.map(|record| record.epoch).max()
+        });
         last.unwrap_or(0) + 1
     }
 }
@@ -302,6 +343,31 @@ fn recorded_panel(record: &RunRecord, chosen: Panel) -> Panel {
         },
         false => Panel { judges, ..chosen },
     }
+}
+
+/// What is special about a run with the settings as they are.
+fn variant(work: &Work, system: System, mode: Mode, settings: &Settings) -> Variant {
+    let donor = || {
+        let shards = &work.open.dataset.manifest.shards;
+        let personas = shards.iter().map(|shard| &shard.persona);
+        let (id, own) = (&work.instance.id, &work.instance.persona);
+        supply::donor(settings.params.seed, id, own, personas)
+    };
+    Variant {
+        mode,
+        donor: (system == System::OtherHistory).then(donor).flatten(),
+        edits: settings.prompts.clone(),
+    }
+}
+
+/// The records on one instance of one version of a dataset.
+fn on<'a>(
+    records: &'a [Arc<RunRecord>],
+    subject: &'a Subject,
+) -> impl DoubleEndedIterator<Item = &'a Arc<RunRecord>> {
+    records.iter().filter(|record| {
+        record.instance == subject.instance && record.dataset.sha256 == subject.dataset_sha256
+    })
 }
 
 /// Time and chance: unique among one visitor's runs, and sorts by time.

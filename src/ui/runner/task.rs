@@ -1,7 +1,9 @@
 //! One run, from the engine to the verdicts.
 
 use super::{LiveRun, Work};
+use crate::agent::memo::StageMemo;
 use crate::agent::trace::System;
+use crate::bench::shard::Shard;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
 use crate::browser::engine::{EngineProgress, ModelInfo, OnEngineProgress};
@@ -11,8 +13,10 @@ use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
 use crate::judge::{JudgeModel, Panel};
 use crate::run::RunEvent;
-use crate::run::drive::{RunSpec, begin, run_instance};
-use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus};
+use crate::run::drive::{Case, RunSpec, begin, run_instance};
+use crate::run::record::{
+    DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus, Variant,
+};
 use crate::ui::state::{Edge, Lab};
 use crate::words::sentence;
 use crate::worker::protocol::SearchMethod;
@@ -30,6 +34,7 @@ pub struct Plan {
     pub params: Params,
     /// Where answers come from.
     pub source: Source,
+    pub variant: Variant,
 }
 
 /// One run with everything it needs.
@@ -40,6 +45,8 @@ pub struct Task {
     pub plan: Plan,
     pub live: LiveRun,
     pub abort: Abort,
+    /// What earlier runs on the instance found.
+    pub memo: StageMemo,
 }
 
 impl Task {
@@ -49,13 +56,7 @@ impl Task {
             Ok((model, history)) => {
                 let spec = self.spec(&model);
                 let env = self.env(history, self.draft(&spec));
-                let Work {
-                    instance,
-                    hidden,
-                    domain,
-                    ..
-                } = &self.work;
-                run_instance(&env, &spec, instance, hidden, domain).await
+                run_instance(&env, &spec, self.case(), &self.memo).await
             }
             Err(message) => self.unstarted(message),
         }
@@ -72,29 +73,72 @@ impl Task {
             .trim_end()
             .to_owned()
         };
-        let Work {
-            open,
-            shard_id,
-            shard,
-            ..
-        } = &self.work;
+        let open = &self.work.open;
+        let (shard_id, read) = self.read_history().await?;
         let engine = &self.edge.engine;
         let (shown, chunking) = (self.engine_progress(), self.chunking());
         let model = engine
             .ensure_model(&shown, &self.abort)
             .await
             .map_err(|error| said(&error, error.hint()))?;
-        let loaded = self.byte_progress();
-        let vectors =
-            open.dataset
-                .vectors(shard_id, &model.onnx.sha256, chunking, &loaded, &self.abort);
+        let loaded = self.byte_progress("loading the history's vectors");
+        let vectors = open.dataset.vectors(
+            &shard_id,
+            &model.onnx.sha256,
+            chunking,
+            &loaded,
+            &self.abort,
+        );
         let vectors = vectors.await.map_err(|error| said(&error, error.hint()))?;
-        let key = open.dataset.history_key(shard_id, chunking);
+        let key = open.dataset.history_key(&shard_id, chunking);
         let opened =
-            engine.open_history(&key, &shard.history, vectors, chunking, &shown, &self.abort);
+            engine.open_history(&key, &read.history, vectors, chunking, &shown, &self.abort);
         opened.await.map_err(|error| said(&error, error.hint()))?;
         self.live.progress.set(None);
         Ok((model, key))
+    }
+
+    /// The shard whose history the system reads: the user's own, or the donor's.
+    async fn read_history(&self) -> Result<(String, Rc<Shard>), String> {
+        let Work {
+            open,
+            shard_id,
+            shard,
+            instance,
+            ..
+        } = &self.work;
+        if self.plan.system != System::OtherHistory {
+            return Ok((shard_id.clone(), Rc::clone(shard)));
+        }
+        let donor = self.plan.variant.donor.as_ref();
+        let shards = &open.dataset.manifest.shards;
+        let found = donor.and_then(|donor| shards.iter().find(|shard| shard.persona == *donor));
+        let Some(found) = found else {
+            return Err(format!(
+                "{} has no other user whose history could be read for {}. Choose another system, or a dataset of several users.",
+                open.dataset.manifest.name, instance.id
+            ));
+        };
+        let shown = self.byte_progress("loading another user's history");
+        let shard = open.dataset.shard(&found.id, &shown, &self.abort).await;
+        let shard = shard.map_err(|error| sentence(&error.to_string()))?;
+        Ok((found.id.clone(), shard))
+    }
+
+    fn case(&self) -> Case<'_> {
+        let Work {
+            instance,
+            hidden,
+            domain,
+            shard,
+            ..
+        } = &self.work;
+        Case {
+            instance,
+            hidden,
+            domain,
+            history: &shard.history,
+        }
     }
 
     fn chunking(&self) -> Chunking {
@@ -109,9 +153,8 @@ impl Task {
         Rc::new(move |progress| shown.set(Some(progress)))
     }
 
-    fn byte_progress(&self) -> OnProgress {
+    fn byte_progress(&self, what: &'static str) -> OnProgress {
         let shown = self.live.progress.clone();
-        let what = "loading the history's vectors";
         Rc::new(move |Progress { done, total }| {
             shown.set(Some(EngineProgress {
                 what: what.to_owned(),
@@ -130,6 +173,7 @@ impl Task {
             panel,
             params,
             source: _,
+            variant,
         } = &self.plan;
         let dataset = &self.work.open.dataset;
         RunSpec {
@@ -149,6 +193,7 @@ impl Task {
                 method: "exact".to_owned(),
             },
             app_version: env!("CARGO_PKG_VERSION").to_owned(),
+            variant: variant.clone(),
         }
     }
 
@@ -212,13 +257,7 @@ impl Task {
 
     /// The record as it stands before the first stage.
     fn draft(&self, spec: &RunSpec) -> RunRecord {
-        let Work {
-            instance,
-            hidden,
-            domain,
-            ..
-        } = &self.work;
-        begin(self.live.started_ms, spec, instance, hidden, domain)
+        begin(self.live.started_ms, spec, self.case())
     }
 
     /// The record of a run whose engine or data could not be had.

@@ -3,6 +3,7 @@
 
 use super::page::Page;
 use super::stages;
+use crate::agent::trace_view::StepKey;
 use crate::run::focus::Tab;
 use leptos::ev;
 use leptos::prelude::*;
@@ -52,6 +53,7 @@ fn back(page: Page, typing: bool) {
         page.change(|focus| {
             focus.requirement = None;
             focus.stage = None;
+            focus.nth = 0;
             focus.session = None;
         });
     }
@@ -108,12 +110,11 @@ fn step(page: Page, by: isize) {
             page.show_requirement(&ids[next]);
         }
     } else {
-        let tools = stages::of_run(page);
-        let now = focus
-            .stage
-            .and_then(|stage| tools.iter().position(|other| *other == stage));
-        if let Some(next) = moved(now, by, tools.len()) {
-            page.show_stage(tools[next]);
+        let steps = stages::of_run(page);
+        let here = |step: &StepKey| Some(step.stage) == focus.stage && step.nth == focus.nth;
+        let now = steps.iter().position(here);
+        if let Some(next) = moved(now, by, steps.len()) {
+            page.show_step(steps[next].stage, steps[next].nth);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The instance view: the user's history, the stages of a run and the verdicts, joined.
 
 mod call;
+mod compare;
+mod gap;
 mod header;
 mod history;
 mod keys;
@@ -8,6 +10,7 @@ mod lost_path;
 mod output;
 mod overrule;
 mod page;
+mod prompts;
 mod props;
 mod provenance;
 mod reveal;
@@ -21,10 +24,13 @@ mod tabs;
 mod task;
 mod verdict;
 mod verdicts;
+mod what_if;
 
 pub use keys::KEYS;
 pub use props::{Actions, Change, ExportFormat, InstanceProps, Neighbours, Progress, RunView};
 
+use compare::Compare;
+use gap::GapPanel;
 use header::Header;
 use history::HistoryZone;
 use leptos::prelude::*;
@@ -35,6 +41,7 @@ use stages::StageList;
 use tabs::{Tabs, word};
 use task::TaskCard;
 use verdicts::Verdicts;
+use what_if::WhatIf;
 
 /// The whole view of one instance. Mount it anew for another instance.
 #[component]
@@ -58,10 +65,15 @@ pub fn InstancePage(
                 </section>
                 <section id="zone-trace" class="inst-zone" aria-label="Stages">
                     <StageList page />
+                    <WhatIf page />
                 </section>
                 <section id="zone-outcome" class="inst-zone" aria-label="Outcome">
                     <OutputPanel page />
+                    <GapPanel page />
                     <Verdicts page />
+                </section>
+                <section id="zone-compare" class="inst-zone" aria-label="Comparison">
+                    <Compare page />
                 </section>
             </div>
         </article>

@@ -19,7 +19,7 @@ pub(super) fn OutputPanel(page: Page) -> impl IntoView {
             view! { <p class="inst-empty">"The output comes last."</p> }.into_any()
         }
         None => {
-            view! { <p class="inst-empty">"Run IBA-Agent to see the output and its verdicts."</p> }
+            view! { <p class="inst-empty">"Run a system to see its output and the verdicts."</p> }
                 .into_any()
         }
         Some(Output::GenerateText { text }) => view! { <Text page text /> }.into_any(),

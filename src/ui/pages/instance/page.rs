@@ -2,12 +2,13 @@
 //! are the view's own.
 
 use super::props::{Actions, InstanceProps, RunView};
-use crate::agent::trace::{Output, StageId, StageOutcome, StageRecord};
+use crate::agent::trace::{Output, StageId, StageOutcome, StageRecord, System};
 use crate::agent::trace_view::{self, Trail};
 use crate::bench::ids::{RequirementId, SessionId};
 use crate::run::focus::{Focus, Tab};
 use crate::run::outcome::{self, Row};
-use crate::run::record::RunStatus;
+use crate::run::qa;
+use crate::run::record::{Mode, RunStatus};
 use crate::run::timeline::{self, Revealed, Timeline};
 use leptos::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,10 +46,21 @@ impl Page {
         let given = StoredValue::new(props);
         let shown = Memo::new(move |_| revealed.get() || finished(run));
         let stages = Memo::new(move |_| stages(run));
+        let mode = given.with_value(|given| given.mode);
         let hidden = move || given.with_value(|given| given.hidden.clone());
+        let posed = move || {
+            let mode = run.record.with(|record| match record {
+                Some(record) => record.variant.mode,
+                None => mode.get(),
+            });
+            match mode {
+                Mode::Task => hidden(),
+                Mode::Qa => Arc::new(qa::as_requirements(&hidden())),
+            }
+        };
         let rows = Memo::new(move |_| {
             let record = run.record.get().filter(|_| !running(run));
-            Arc::new(outcome::rows(&hidden(), record.as_deref()))
+            Arc::new(outcome::rows(&posed(), record.as_deref()))
         });
         let wanted = Memo::new(move |_| match shown.get() {
             true => wanted(
@@ -118,18 +130,32 @@ impl Page {
         });
     }
 
-    /// Leads to a stage.
+    /// Leads to the first step of a stage.
     pub fn show_stage(self, stage: StageId) {
+        self.show_step(stage, 0);
+    }
+
+    /// Leads to a step.
+    pub fn show_step(self, stage: StageId, nth: u32) {
         self.change(|focus| {
             focus.tab = Tab::Trace;
             focus.stage = Some(stage);
+            focus.nth = nth;
         });
     }
 
-    pub fn toggle_stage(self, stage: StageId) {
+    pub fn toggle_step(self, stage: StageId, nth: u32) {
         self.change(|focus| {
-            focus.stage = (focus.stage != Some(stage)).then_some(stage);
+            let open = focus.stage == Some(stage) && focus.nth == nth;
+            focus.stage = (!open).then_some(stage);
+            focus.nth = if open { 0 } else { nth };
         });
+    }
+
+    /// The chosen system and mode.
+    pub fn chosen(self) -> (System, Mode) {
+        let (system, mode) = self.given.with_value(|given| (given.system, given.mode));
+        (system.get(), mode.get())
     }
 
     /// Leads to a requirement.
@@ -167,6 +193,12 @@ impl Page {
             row.map(|row| row.date.day_label())
                 .unwrap_or_else(|| session.0.clone())
         })
+    }
+
+    /// Whether the session is one of this user's; a run may have read somebody else's.
+    pub fn has_session(self, session: &SessionId) -> bool {
+        self.timeline
+            .with_value(|timeline| timeline.position(session).is_some())
     }
 }
 

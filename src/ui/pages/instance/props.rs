@@ -7,8 +7,9 @@ use crate::bench::ids::RequirementId;
 use crate::bench::taxonomy::Domain;
 use crate::bench::visible::{History, Instance};
 use crate::judge::VerdictState;
+use crate::prompts::Edits;
 use crate::run::focus::Focus;
-use crate::run::record::{RunRecord, RunStatus};
+use crate::run::record::{Mode, ModelRef, Params, RunRecord, RunStatus};
 use leptos::prelude::{Callback, Signal};
 use std::sync::Arc;
 
@@ -30,8 +31,17 @@ pub struct InstanceProps {
     pub systems: Vec<System>,
     /// The system chosen; part of the address.
     pub system: Signal<System>,
+    /// Act on the task or answer questions; part of the address.
+    pub mode: Signal<Mode>,
+    /// Every run on this instance, oldest first.
+    pub runs: Signal<Vec<Arc<RunRecord>>>,
+    /// Parameters and prompt texts of the runs to come.
+    pub params: Signal<Params>,
+    pub edits: Signal<Edits>,
     /// Model that will do the work, as [`crate::run::record::ModelRef::label`] names it.
     pub model: Signal<String>,
+    /// The same, for what a system says about it.
+    pub agent: Signal<ModelRef>,
     /// Why a run cannot start now, in a sentence with the next step; `None` when it can.
     pub blocked: Signal<Option<String>>,
     /// Part of the address.
@@ -105,7 +115,7 @@ pub struct Change {
 /// What the view asks of its owner.
 #[derive(Clone, Copy)]
 pub struct Actions {
-    pub run: Callback<System>,
+    pub run: Callback<(System, Mode)>,
     pub cancel: Callback<()>,
     pub resume: Callback<()>,
     /// Runs the pipeline with the calls of the run that is shown, without network.
@@ -119,7 +129,11 @@ pub struct Actions {
     pub author: Callback<(), String>,
     /// The visitor confirmed that the hidden half may be shown.
     pub reveal: Callback<()>,
-    pub choose_system: Callback<System>,
+    pub choose: Callback<(System, Mode)>,
+    /// Show this run.
+    pub open_run: Callback<Arc<RunRecord>>,
+    pub set_params: Callback<Params>,
+    pub set_edits: Callback<Edits>,
     /// Put this focus into the address (replacing the entry, not adding one).
     pub focus: Callback<Focus>,
     /// Open another view's address.

@@ -1,8 +1,8 @@
 //! What the numbers of a run rest on, so that they can be reproduced.
 
 use super::page::Page;
-use crate::agent::trace_view::system_name;
-use crate::run::record::{Params, RunRecord};
+use crate::prompts::hash_of;
+use crate::run::record::{Mode, Params, RunRecord};
 use leptos::prelude::*;
 
 /// Folded away until asked for; nothing before a run.
@@ -32,7 +32,10 @@ fn details(record: &RunRecord) -> impl IntoView + use<> {
 fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let judges: Vec<_> = record.judgements.iter().map(|j| j.judge.clone()).collect();
     vec![
-        ("System", system_name(record.system).to_owned()),
+        ("System", record.system.name().to_owned()),
+        ("Asked for", asked(record)),
+        ("History read", history(record)),
+        ("Prompts", prompts(record)),
         ("Model", record.agent.label()),
         ("Judges", judges.join(", ")),
         (
@@ -52,6 +55,33 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         ("Run", record.id.clone()),
         ("Version", record.app_version.clone()),
     ]
+}
+
+fn asked(record: &RunRecord) -> String {
+    match record.variant.mode {
+        Mode::Task => "the action".to_owned(),
+        Mode::Qa => "the preferences (QA mode)".to_owned(),
+    }
+}
+
+fn history(record: &RunRecord) -> String {
+    match &record.variant.donor {
+        Some(donor) => format!("that of another user, {donor}"),
+        None => format!("the user's own, {}", record.persona),
+    }
+}
+
+/// Changed ones by id and the first characters of their hash.
+fn prompts(record: &RunRecord) -> String {
+    let edits = &record.variant.edits;
+    let changed: Vec<String> = edits
+        .ids()
+        .map(|id| format!("{id} {}", short(&hash_of(id, edits))))
+        .collect();
+    match changed.is_empty() {
+        true => "as shipped".to_owned(),
+        false => format!("edited: {}", changed.join(", ")),
+    }
 }
 
 fn params(params: &Params) -> Vec<(&'static str, String)> {
@@ -83,6 +113,17 @@ fn params(params: &Params) -> Vec<(&'static str, String)> {
         ),
         ("Temperature", temperature),
         ("Seed", params.seed.to_string()),
+        (
+            "Context window",
+            format!("{} tokens, for the whole history", params.context_tokens),
+        ),
+        (
+            "Function calling",
+            format!(
+                "at most {} turns, {} tokens, {} equal calls",
+                params.max_steps, params.max_run_tokens, params.max_repeats
+            ),
+        ),
     ]
 }
 

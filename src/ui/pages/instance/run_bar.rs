@@ -1,22 +1,25 @@
 //! Choose a system, run it, watch it, stop it.
 
 use super::page::Page;
+use super::prompts::PromptsButton;
 use super::props::Progress;
 use crate::agent::trace::System;
-use crate::agent::trace_view::{duration, name, system_name};
-use crate::run::record::RunStatus;
+use crate::agent::trace_view::{duration, name};
+use crate::run::record::{Mode, RunStatus};
 use leptos::prelude::*;
 use std::time::Duration;
 
 /// The bar above the zones.
 #[component]
 pub(super) fn RunBar(page: Page) -> impl IntoView {
-    let model = page.given.with_value(|given| given.model);
+    let (model, system) = page.given.with_value(|given| (given.model, given.system));
     view! {
         <section class="inst-run" aria-label="Run">
             <div class="inst-row">
                 <Systems page />
+                <Modes page />
                 <Buttons page />
+                <PromptsButton page />
                 <p class="inst-model">
                     <span class="muted">"with "</span>
                     <strong>{move || model.get()}</strong>
@@ -24,6 +27,7 @@ pub(super) fn RunBar(page: Page) -> impl IntoView {
                 <StatusLine page />
                 <Elapsed page />
             </div>
+            <p class="muted inst-about">{move || system.get().about()}</p>
             <ProgressLine page />
         </section>
     }
@@ -34,23 +38,78 @@ fn Systems(page: Page) -> impl IntoView {
     let (systems, chosen) = page
         .given
         .with_value(|given| (given.systems.clone(), given.system));
-    let options = systems.into_iter().map(|system: System| {
+    let groups = systems
+        .chunk_by(|a, b| a.group() == b.group())
+        .map(|group| {
+            let options = group.iter().map(|system| {
+                let system = *system;
+                view! {
+                    <option value=system.word() selected=move || chosen.get() == system>
+                        {system.name()}
+                    </option>
+                }
+            });
+            view! { <optgroup label=group[0].group().label()>{options.collect_view()}</optgroup> }
+        });
+    let choose = move |event| {
+        if let Ok(system) = event_target_value(&event).parse::<System>() {
+            let (_, mode) = untrack(|| page.chosen());
+            page.on.choose.run((system, mode));
+        }
+    };
+    view! {
+        <select
+            id="system"
+            class="inst-system"
+            aria-label="System"
+            prop:value=move || chosen.get().word()
+            prop:disabled=move || page.running()
+            on:change=choose
+        >
+            {groups.collect_view()}
+        </select>
+    }
+}
+
+/// Act, or answer what the user prefers.
+#[component]
+fn Modes(page: Page) -> impl IntoView {
+    let (chosen, questions) = page
+        .given
+        .with_value(|given| (given.mode, given.hidden.qa.len()));
+    let choices = [
+        (Mode::Task, "Task", "Carry out the task"),
+        (
+            Mode::Qa,
+            "QA",
+            "Answer questions about the preferences behind it",
+        ),
+    ];
+    let options = choices.map(|(mode, label, title)| {
+        let off = move || page.running() || (mode == Mode::Qa && questions == 0);
+        let title = match (mode, questions) {
+            (Mode::Qa, 0) => "The dataset has no questions for this instance",
+            _ => title,
+        };
         view! {
-            <label class="inst-choice">
+            <label class="inst-choice" title=title>
                 <input
                     type="radio"
-                    name="system"
-                    prop:checked=move || chosen.get() == system
-                    prop:disabled=move || page.running()
-                    on:change=move |_| page.on.choose_system.run(system)
+                    name="mode"
+                    prop:checked=move || chosen.get() == mode
+                    prop:disabled=off
+                    on:change=move |_| {
+                        let (system, _) = untrack(|| page.chosen());
+                        page.on.choose.run((system, mode));
+                    }
                 />
-                <span>{system_name(system)}</span>
+                <span>{label}</span>
             </label>
         }
     });
     view! {
         <fieldset class="inst-systems">
-            <legend class="sr-only">"System"</legend>
+            <legend class="sr-only">"What is asked"</legend>
             {options.collect_view()}
         </fieldset>
     }
@@ -59,7 +118,7 @@ fn Systems(page: Page) -> impl IntoView {
 /// One button that runs and cancels, so that the focus stays where it is.
 #[component]
 fn Buttons(page: Page) -> impl IntoView {
-    let (system, blocked) = page.given.with_value(|given| (given.system, given.blocked));
+    let blocked = page.given.with_value(|given| given.blocked);
     let label = move || match page.run.status.get() {
         None => "Run",
         Some(RunStatus::Running) => "Cancel",
@@ -67,7 +126,7 @@ fn Buttons(page: Page) -> impl IntoView {
     };
     let act = move |_| match untrack(|| page.running()) {
         true => page.on.cancel.run(()),
-        false => page.on.run.run(system.get_untracked()),
+        false => page.on.run.run(untrack(|| page.chosen())),
     };
     view! {
         <button
@@ -161,17 +220,23 @@ fn sentence(page: Page) -> Option<String> {
     })
 }
 
-/// How many calls were not paid again.
+/// How many calls were not paid again: answered before a reload, or shared with another run.
 fn journal_note(page: Page) -> Option<String> {
     let stages = page.stages.get();
-    let calls = stages.iter().flat_map(|stage| &stage.calls);
-    let n = calls.filter(|call| call.from_journal).count();
-    (n > 0).then(|| {
-        format!(
-            " {} came from the journal and cost nothing again.",
-            crate::agent::trace_view::count(n, "answer", "answers")
-        )
-    })
+    let answers = |shared: bool| {
+        let stages = stages.iter().filter(|s| s.shared_from.is_some() == shared);
+        let calls = stages.flat_map(|stage| &stage.calls);
+        let n = calls.filter(|call| call.from_journal).count();
+        (n > 0).then(|| crate::agent::trace_view::count(n, "answer", "answers"))
+    };
+    let journal =
+        answers(false).map(|n| format!(" {n} came from the journal and cost nothing again."));
+    let shared =
+        answers(true).map(|n| format!(" {n} shared with earlier runs and not paid again."));
+    match (journal, shared) {
+        (None, None) => None,
+        (journal, shared) => Some(journal.unwrap_or_default() + &shared.unwrap_or_default()),
+    }
 }
 
 /// Work of known or unknown size inside the current step.

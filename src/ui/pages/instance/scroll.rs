@@ -33,7 +33,11 @@ pub(super) fn follow(page: Page) {
                 .as_ref()
                 .map(|id| format!("session-{id}-line"))
         }),
-        part(|focus| focus.stage.map(super::stages::anchor)),
+        part(|focus| {
+            focus
+                .stage
+                .map(|stage| super::stages::anchor(stage, focus.nth))
+        }),
         part(|focus| {
             focus
                 .requirement

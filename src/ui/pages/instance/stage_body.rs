@@ -3,10 +3,11 @@
 use super::page::Page;
 use super::task::plain;
 use crate::agent::trace::{
-    AlignmentPlan, CompactItem, Dropped, ExtractedPreference, Output, Query, QueryHits,
-    ScoredPassage, StageOutcome,
+    AlignmentPlan, CompactItem, Decision, Dropped, ExtractedPreference, Fit, Output, Query,
+    QueryHits, ScoredPassage, StageOutcome,
 };
 use crate::agent::trace_view::session_of;
+use crate::bench::ids::SessionId;
 use crate::embed::{Hit, Passage, PassageId};
 use leptos::prelude::*;
 
@@ -14,6 +15,9 @@ use leptos::prelude::*;
 #[component]
 pub(super) fn StageBody(page: Page, outcome: StageOutcome) -> impl IntoView {
     match outcome {
+        StageOutcome::Decided { decisions, text } => decided(decisions, text),
+        StageOutcome::Given { passages } => filtered(page, passages, Vec::new()),
+        StageOutcome::Fitted { fit } => fitted(page, fit),
         StageOutcome::Queries { queries } => {
             queries.into_iter().map(query).collect_view().into_any()
         }
@@ -47,9 +51,63 @@ pub(super) fn StageBody(page: Page, outcome: StageOutcome) -> impl IntoView {
     }
 }
 
-/// A button that leads to the passage's session.
-pub(super) fn passage_link(page: Page, passage: &PassageId) -> impl IntoView + use<> {
+/// The controller's calls, each with its arguments and what became of it.
+fn decided(decisions: Vec<Decision>, text: String) -> AnyView {
+    let items = decisions.into_iter().map(|decision| {
+        let arguments = match decision.arguments.as_object() {
+            Some(fields) if fields.is_empty() => "no arguments".to_owned(),
+            _ => decision.arguments.to_string(),
+        };
+        let refused = decision.refused.is_some();
+        view! {
+            <li class:dropped=refused>
+                <code>{decision.tool}</code>
+                " "
+                <span class="hit-note">{arguments}</span>
+                {decision.refused.map(|why| view! { <span class="stage-failed">{format!(" refused: {why}")}</span> })}
+            </li>
+        }
+    });
+    let said = (!text.trim().is_empty()).then(|| view! { <p class="excerpt long">{text}</p> });
+    view! {
+        {said}
+        <ul class="plain-list">{items.collect_view()}</ul>
+    }
+    .into_any()
+}
+
+/// What fits the context window, and the span of what was cut.
+fn fitted(page: Page, fit: Fit) -> AnyView {
+    let span = |ids: &[SessionId]| match (ids.first(), ids.last()) {
+        (Some(first), Some(last)) => {
+            format!(
+                "{} sessions, {} to {}",
+                ids.len(),
+                page.day(first),
+                page.day(last)
+            )
+        }
+        _ => "none".to_owned(),
+    };
+    view! {
+        <dl class="facts">
+            <dt>"Kept"</dt>
+            <dd>{format!("{}, about {} tokens", span(&fit.kept), fit.kept_tokens)}</dd>
+            <dt>"Cut"</dt>
+            <dd>{format!("{}, about {} tokens", span(&fit.cut), fit.cut_tokens)}</dd>
+            <dt>"Room"</dt>
+            <dd>{format!("about {} tokens beside request and answer", fit.room_tokens)}</dd>
+        </dl>
+    }
+    .into_any()
+}
+
+/// A button that leads to the passage's session; plain text for a passage of somebody else.
+pub(super) fn passage_link(page: Page, passage: &PassageId) -> AnyView {
     let session = session_of(passage);
+    if !page.has_session(&session) {
+        return view! { <span class="passage-link muted">{passage.0.clone()}</span> }.into_any();
+    }
     let label = format!("{} · {}", page.day(&session), passage.0);
     let of_evidence = session.clone();
     let is_evidence = move || page.evidence.with(|all| all.contains_key(&of_evidence));
@@ -64,6 +122,7 @@ pub(super) fn passage_link(page: Page, passage: &PassageId) -> impl IntoView + u
             {label}
         </button>
     }
+    .into_any()
 }
 
 fn query(query: Query) -> impl IntoView {

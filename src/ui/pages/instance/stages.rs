@@ -1,44 +1,57 @@
-//! The nine tools as a stepper; each done stage unfolds to what went in and out.
+//! The steps of a run as a list; each done one unfolds to what went in and out.
 
 use super::call::Calls;
 use super::page::Page;
 use super::stage_body::StageBody;
 use crate::agent::trace::{StageId, StageOutcome, StageRecord};
-use crate::agent::trace_view::{TOOLS, about, duration, input, name, summary, takes_part, tokens};
+use crate::agent::trace_view::{
+    StepKey, about, duration, input, layout, name, steps, summary, tokens,
+};
 use crate::bench::ids::SessionId;
 use crate::run::lost;
+use crate::run::record::Mode;
 use crate::ui::parts::copy::CopyButton;
 use leptos::prelude::*;
 
-/// Id of a stage's element.
-pub(super) fn anchor(stage: StageId) -> String {
-    format!(
-        "stage-{}",
-        TOOLS.iter().position(|tool| *tool == stage).unwrap_or(0) + 1
-    )
-}
-
-/// The tools that the chosen system uses on this task.
-pub(super) fn of_run(page: Page) -> Vec<StageId> {
-    TOOLS.into_iter().filter(|tool| used(page, *tool)).collect()
-}
-
-fn used(page: Page, tool: StageId) -> bool {
-    let (system, action) = page
-        .given
-        .with_value(|given| (given.system, given.instance.action));
-    // A record may be of another system than the one chosen now.
-    let system = match page.run.record.get() {
-        Some(record) => record.system,
-        None => system.get(),
+/// Id of a step's element.
+pub(super) fn anchor(stage: StageId, nth: u32) -> String {
+    let word = match serde_json::to_value(stage) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
     };
-    takes_part(tool, system, action)
+    match nth {
+        0 => format!("stage-{word}"),
+        nth => format!("stage-{word}-{}", nth + 1),
+    }
 }
 
-/// All tools, those of the run as steps, the others as quiet lines.
+/// The steps that are a part of the run.
+pub(super) fn of_run(page: Page) -> Vec<StepKey> {
+    let mut steps = list(page);
+    steps.retain(|step| step.used);
+    steps
+}
+
+fn list(page: Page) -> Vec<StepKey> {
+    let action = page.given.with_value(|given| given.instance.action);
+    // A record may be of another system than the one chosen now.
+    let (system, mode) = match page.run.record.get() {
+        Some(record) => (record.system, record.variant.mode),
+        None => page.chosen(),
+    };
+    let expected = steps(system, action, mode == Mode::Qa);
+    let done: Vec<StageId> = page
+        .stages
+        .with(|stages| stages.iter().map(|record| record.stage).collect());
+    let current = page.run.current.get().filter(|_| page.running());
+    layout(&expected, &done, current)
+}
+
+/// All steps, those of the run with what they did, the tools left out as quiet lines.
 #[component]
 pub(super) fn StageList(page: Page) -> impl IntoView {
     let none = move || page.stages.with(|stages| stages.is_empty()) && !page.running();
+    let list = Memo::new(move |_| list(page));
     view! {
         <div class="zone-head">
             <h2>"Stages"</h2>
@@ -46,59 +59,72 @@ pub(super) fn StageList(page: Page) -> impl IntoView {
         </div>
         <Show when=none>
             <p class="inst-empty">
-                "Run IBA-Agent to see what it retrieves, keeps, extracts and plans."
+                "Run a system to see what it retrieves, keeps, extracts and plans."
             </p>
         </Show>
         <ol class="stages">
-            {TOOLS.map(|tool| view! { <StageItem page tool /> }).collect_view()}
+            <For each=move || list.get() key=|step| *step let:step>
+                <StageItem page step />
+            </For>
         </ol>
     }
 }
 
 fn total(page: Page) -> Option<String> {
     let stages = page.stages.get();
-    let (input, output) = stages
-        .iter()
+    let own = stages.iter().filter(|stage| stage.shared_from.is_none());
+    let (input, output) = own
         .filter_map(tokens)
         .fold((0, 0), |sum, tokens| (sum.0 + tokens.0, sum.1 + tokens.1));
     let time: f64 = stages.iter().map(|stage| stage.duration_ms).sum();
+    let shared = stages.iter().filter(|stage| stage.shared_from.is_some());
+    let shared = match shared.count() {
+        0 => String::new(),
+        n => format!(", {n} shared"),
+    };
+    let calls = stages.iter().any(|stage| !stage.calls.is_empty());
     match (stages.is_empty(), input + output) {
         (true, _) => None,
-        (false, 0) => Some(format!("{} in all, no model calls", duration(time))),
+        (false, 0) if !calls => Some(format!("{} in all, no model calls", duration(time))),
         (false, _) => Some(format!(
-            "{} in all, {input} + {output} tokens",
+            "{} in all, {input} + {output} tokens{shared}",
             duration(time)
         )),
     }
 }
 
 #[component]
-fn StageItem(page: Page, tool: StageId) -> impl IntoView {
+fn StageItem(page: Page, step: StepKey) -> impl IntoView {
+    let StepKey { stage, nth, used } = step;
     let record = Memo::new(move |_| {
-        page.stages
-            .with(|stages| stages.iter().find(|record| record.stage == tool).cloned())
+        page.stages.with(|stages| {
+            let mut same = stages.iter().filter(|record| record.stage == stage);
+            same.nth(nth as usize).cloned()
+        })
     });
-    let open = Memo::new(move |_| {
-        record.with(Option::is_some) && page.focus.with(|focus| focus.stage == Some(tool))
-    });
+    let focused = move || {
+        page.focus
+            .with(|focus| focus.stage == Some(stage) && focus.nth == nth)
+    };
+    let open = Memo::new(move |_| record.with(Option::is_some) && focused());
     let state = move || match () {
         () if record.with(|record| record.as_ref().is_some_and(failed)) => "failed",
         () if record.with(Option::is_some) => "done",
-        () if page.running() && page.run.current.get() == Some(tool) => "running",
-        () if used(page, tool) => "waiting",
+        () if page.running() && page.run.current.get() == Some(stage) => "running",
+        () if used => "waiting",
         () => "unused",
     };
     view! {
-        <li class="stage" id=anchor(tool) data-state=state class:open=move || open.get()>
+        <li class="stage" id=anchor(stage, nth) data-state=state class:open=move || open.get()>
             <button
                 type="button"
                 class="stage-line"
                 prop:disabled=move || record.with(Option::is_none)
                 aria-expanded=move || open.get().to_string()
-                on:click=move |_| page.toggle_stage(tool)
+                on:click=move |_| page.toggle_step(stage, nth)
             >
                 <span class="stage-dot" aria-hidden="true"></span>
-                <span class="stage-name">{name(tool)}</span>
+                <span class="stage-name">{name(stage)}</span>
                 <span class="stage-note">{move || note(record.get().as_ref(), state())}</span>
                 <span class="stage-cost">{move || record.get().as_ref().map(cost)}</span>
                 {move || reach(page, record.get().as_ref()?)}
@@ -106,12 +132,12 @@ fn StageItem(page: Page, tool: StageId) -> impl IntoView {
             <Show when=move || open.get()>
                 <div class="stage-body">
                     <p class="muted">
-                        {about(tool)} " Works on " {input(tool)} "."
+                        {about(stage)} " Works on " {input(stage)} "."
                     </p>
                     {move || record.get().map(|record| body(page, record))}
                 </div>
             </Show>
-            <Stream page tool />
+            <Stream page stage at_work=Signal::derive(move || state() == "running") />
         </li>
     }
 }
@@ -156,16 +182,17 @@ fn note(record: Option<&StageRecord>, state: &str) -> String {
     }
 }
 
+/// Time, tokens and model calls; what was taken over cost nothing here.
 fn cost(record: &StageRecord) -> String {
-    match tokens(record) {
-        Some((input, output)) => {
-            format!(
-                "{} · {input} + {output} tokens",
-                duration(record.duration_ms)
-            )
-        }
+    let mut parts = vec![match record.shared_from {
+        Some(_) => "shared with an earlier run, not paid again".to_owned(),
         None => duration(record.duration_ms),
+    }];
+    parts.extend(tokens(record).map(|(input, output)| format!("{input} + {output} tokens")));
+    if record.calls.len() > 1 {
+        parts.push(format!("{} calls", record.calls.len()));
     }
+    parts.join(" · ")
 }
 
 fn body(page: Page, record: StageRecord) -> impl IntoView {
@@ -176,6 +203,14 @@ fn body(page: Page, record: StageRecord) -> impl IntoView {
         .map(|note| view! { <li>{note}</li> });
     let notes = (!record.notes.is_empty())
         .then(|| view! { <ul class="stage-notes">{notes.collect_view()}</ul> });
+    let shared = record.shared_from.clone().map(|run| {
+        view! {
+            <p class="muted">
+                "Inputs, model, prompt and parameters are those of run " <code>{run}</code>
+                ", so its result was taken over."
+            </p>
+        }
+    });
     let calls = record.calls.clone();
     let copied = StoredValue::new(record.clone());
     let json = Callback::new(move |()| {
@@ -184,6 +219,7 @@ fn body(page: Page, record: StageRecord) -> impl IntoView {
     view! {
         <StageBody page outcome=record.outcome />
         {notes}
+        {shared}
         <Calls calls />
         <p class="inst-row">
             <CopyButton text=json label="Copy stage as JSON" />
@@ -193,9 +229,9 @@ fn body(page: Page, record: StageRecord) -> impl IntoView {
 
 /// Text of the model call that is running, as it comes in.
 #[component]
-fn Stream(page: Page, tool: StageId) -> impl IntoView {
+fn Stream(page: Page, stage: StageId, at_work: Signal<bool>) -> impl IntoView {
     let text = move || {
-        let here = page.running() && page.run.current.get() == Some(tool);
+        let here = at_work.get() && page.run.current.get() == Some(stage);
         here.then(|| page.run.stream.get())
             .filter(|text| !text.is_empty())
     };

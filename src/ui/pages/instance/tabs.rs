@@ -5,10 +5,11 @@ use crate::run::focus::Tab;
 use crate::run::outcome::Tally;
 use leptos::prelude::*;
 
-const TABS: [(Tab, &str); 3] = [
+const TABS: [(Tab, &str); 4] = [
     (Tab::History, "History"),
     (Tab::Trace, "Stages"),
     (Tab::Outcome, "Outcome"),
+    (Tab::Compare, "Compare"),
 ];
 
 /// Name of a zone in ids and attributes.
@@ -17,6 +18,7 @@ pub(super) fn word(tab: Tab) -> &'static str {
         Tab::History => "history",
         Tab::Trace => "trace",
         Tab::Outcome => "outcome",
+        Tab::Compare => "compare",
     }
 }
 
@@ -48,6 +50,7 @@ fn note(page: Page, tab: Tab) -> String {
             .timeline
             .with_value(|timeline| timeline.rows.len().to_string()),
         Tab::Trace => page.stages.with(|stages| stages.len().to_string()),
+        Tab::Compare => String::new(),
         Tab::Outcome => {
             let tally = page.rows.with(|rows| Tally::of(rows));
             let judged = tally.met + tally.not_met;

@@ -1,6 +1,5 @@
 //! Every run and every sample with its verdicts.
 
-use crate::agent::trace_view::system_name;
 use crate::judge::{Judgement, VerdictState};
 use crate::results::file::{ScoreRow, ScoreValue};
 use crate::results::{LoadedResult, SampleRow};
@@ -67,7 +66,7 @@ fn run(record: &Arc<RunRecord>, source: &str, href: Callback<Arc<RunRecord>, Str
             <p class="result-title">
                 <a href=href.run(record.clone())>{record.instance.to_string()}</a>
                 <span class="muted small">
-                    {format!(" {} · {} · repeat {} · {source}", system_name(record.system), record.agent.label(), record.epoch)}
+                    {format!(" {} · {} · repeat {} · {source}", record.system_label(), record.agent.label(), record.epoch)}
                 </span>
                 {(!status.is_empty()).then(|| view! { <span class="chip warn">{status}</span> })}
             </p>

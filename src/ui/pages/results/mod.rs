@@ -8,7 +8,6 @@ mod judges;
 mod notices;
 mod paper;
 
-use crate::agent::trace_view::system_name;
 use crate::bench::ids::RequirementId;
 use crate::browser::clock;
 use crate::browser::error::BrowserError;
@@ -146,7 +145,7 @@ fn every_record(own: &[Arc<RunRecord>], opened: &[Arc<LoadedResult>]) -> Vec<Arc
 
 /// System and model of a run, as the picker and the address name them.
 fn label(record: &RunRecord) -> String {
-    format!("{} · {}", system_name(record.system), record.agent.label())
+    format!("{} · {}", record.system_label(), record.agent.label())
 }
 
 /// The parts of the view as links, so that each can be opened on its own.
