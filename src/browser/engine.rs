@@ -8,6 +8,7 @@ use super::model;
 use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::hidden::Check;
 use crate::bench::visible::History;
+use crate::embed::spec::ModelSpec;
 use crate::embed::{Chunking, Hit};
 use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
 use futures::future::{Either, select};
@@ -131,7 +132,7 @@ impl Engine {
         let files = model::files(&self.0.cache, &info, progress, abort).await?;
         let request = Request::LoadModel {
             name: info.name.clone(),
-            max_tokens: info.max_tokens,
+            spec: ModelSpec::plain(info.max_tokens),
         };
         let (answer, _) = worker.ask(request, &files, steps(progress), abort).await?;
         match answer {

@@ -1,14 +1,20 @@
 //! Text to chunks to unit vectors. Knows nothing of personas or tasks.
 //!
-//! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds, [`vectors`]
-//! is the file that keeps the result, [`bulk`] fills such files natively.
+//! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds: by
+//! [`encoder`], which is fast and knows the BERT family, or by `general`, which is exact and knows
+//! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub mod bulk;
 #[cfg(feature = "engine")]
 pub mod chunk;
 #[cfg(feature = "engine")]
+mod encoder;
+#[cfg(feature = "engine")]
+mod general;
+#[cfg(feature = "engine")]
 pub mod model;
+pub mod spec;
 #[cfg(feature = "engine")]
 pub mod tokens;
 pub mod vectors;
@@ -19,6 +25,7 @@ pub use bulk::embed_sessions;
 pub use chunk::{chunk_sessions, passages};
 #[cfg(feature = "engine")]
 pub use model::{Embedder, Embedding};
+pub use spec::{Arithmetic, ModelSpec, Pooling};
 pub use vectors::VectorFile;
 
 use crate::bench::ids::SessionId;

@@ -1,16 +1,24 @@
 //! The embedding model: text in, unit vector out. The same code runs natively and in the browser.
 
 use super::EmbedError;
+use super::encoder::{Encoder, Run};
+use super::general::General;
+use super::spec::{Arithmetic, ModelSpec, Pooling};
 use super::tokens::TextTokenizer;
-use std::sync::Arc;
-use tract_onnx::prelude::*;
 
-/// Tokenizer and ONNX graph of one embedding model. Pooling and normalising are in the graph.
+/// Tokenizer and encoder of one embedding model.
 pub struct Embedder {
     tokenizer: TextTokenizer,
-    plan: Arc<TypedRunnableModel>,
-    max_tokens: u32,
+    engine: Engine,
+    spec: ModelSpec,
     dim: u32,
+    /// Why a graph runs on the general engine although int8 was asked for.
+    fallback: Option<String>,
+}
+
+enum Engine {
+    Fused(Box<Encoder>, Pooling),
+    General(General),
 }
 
 /// A unit vector and what it cost.
@@ -23,38 +31,113 @@ pub struct Embedding {
     pub truncated: bool,
 }
 
+/// Texts on their way to vectors, piece by piece.
+pub struct Batch {
+    ids: Vec<Vec<u32>>,
+    truncated: Vec<bool>,
+    state: State,
+}
+
+enum State {
+    Fused(Box<Run>),
+    /// Vectors of the first texts.
+    General(Vec<Vec<f32>>),
+}
+
 impl Embedder {
-    /// Reads the ONNX file and its `tokenizer.json`. `max_tokens` is the longest input, special
-    /// tokens included.
-    pub fn load(onnx: &[u8], tokenizer: &[u8], max_tokens: u32) -> Result<Self, EmbedError> {
+    /// Reads the ONNX file and its `tokenizer.json`.
+    pub fn load(
+        onnx: impl Into<Vec<u8>>,
+        tokenizer: &[u8],
+        spec: ModelSpec,
+    ) -> Result<Self, EmbedError> {
         let tokenizer = TextTokenizer::load(tokenizer)?;
-        let plan = plan(onnx).map_err(|e| EmbedError::Model {
-            why: format!("{e:#}"),
-        })?;
+        let (engine, fallback) = engine(onnx.into(), &spec)?;
         let mut embedder = Self {
             tokenizer,
-            plan,
-            max_tokens,
+            engine,
+            spec,
             dim: 0,
+            fallback,
         };
-        // The graph says its dimension only by running; the empty text is the shortest run.
-        embedder.dim = embedder.embed("")?.vector.len() as u32;
+        embedder.dim = match &embedder.engine {
+            Engine::Fused(encoder, _) => encoder.dim() as u32,
+            // The graph says its dimension only by running; the empty text is the shortest run.
+            Engine::General(_) => embedder.embed("")?.vector.len() as u32,
+        };
         Ok(embedder)
     }
 
-    /// Embeds one text, alone: a vector never depends on its neighbours.
+    /// Embeds one text as it is, whole.
     pub fn embed(&self, text: &str) -> Result<Embedding, EmbedError> {
-        let encoded = self.tokenizer.encode(text, self.max_tokens)?;
-        let tokens = encoded.ids.len();
-        let vector = self.run(&encoded.ids).map_err(|e| EmbedError::Run {
-            tokens,
-            why: format!("{e:#}"),
-        })?;
-        Ok(Embedding {
-            vector,
-            tokens: tokens as u32,
-            truncated: encoded.truncated,
+        let mut embeddings = self.embed_all(&[text])?;
+        Ok(embeddings.pop().expect("one text gives one vector"))
+    }
+
+    /// Embeds texts together; no vector depends on its neighbours.
+    pub fn embed_all(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
+        let mut batch = self.start(texts)?;
+        while !self.advance(&mut batch)? {}
+        Ok(self.finish(batch))
+    }
+
+    /// Begins to embed texts. Call [`Embedder::advance`] until it is done, then
+    /// [`Embedder::finish`]; between two calls there is room for something more urgent.
+    pub fn start(&self, texts: &[&str]) -> Result<Batch, EmbedError> {
+        let (mut ids, mut truncated) = (Vec::new(), Vec::new());
+        for text in texts {
+            let encoded = self.tokenizer.encode(text, self.max_tokens())?;
+            ids.push(encoded.ids);
+            truncated.push(encoded.truncated);
+        }
+        let state = match &self.engine {
+            Engine::Fused(encoder, _) => {
+                let ids: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
+                let tokens = ids.iter().map(|ids| ids.len()).sum();
+                let run = encoder.start(&ids);
+                State::Fused(Box::new(run.map_err(|why| EmbedError::Run {
+                    tokens,
+                    why: why.0,
+                })?))
+            }
+            Engine::General(_) => State::General(Vec::new()),
+        };
+        Ok(Batch {
+            ids,
+            truncated,
+            state,
         })
+    }
+
+    /// Does a piece: half a layer, or one text on the general engine. `true` when all is done.
+    pub fn advance(&self, batch: &mut Batch) -> Result<bool, EmbedError> {
+        match (&self.engine, &mut batch.state) {
+            (Engine::Fused(encoder, _), State::Fused(run)) => Ok(encoder.advance(run)),
+            (Engine::General(general), State::General(vectors)) => {
+                if let Some(ids) = batch.ids.get(vectors.len()) {
+                    vectors.push(general.run(ids, self.spec.pooling)?);
+                }
+                Ok(vectors.len() == batch.ids.len())
+            }
+            _ => unreachable!("a batch is advanced by the embedder that started it"),
+        }
+    }
+
+    /// The vectors of a batch that is done, in the order of its texts.
+    pub fn finish(&self, batch: Batch) -> Vec<Embedding> {
+        let vectors = match (&self.engine, batch.state) {
+            (Engine::Fused(encoder, pooling), State::Fused(run)) => encoder.finish(*run, *pooling),
+            (Engine::General(_), State::General(vectors)) => vectors,
+            _ => unreachable!("a batch is finished by the embedder that started it"),
+        };
+        let parts = vectors.into_iter().zip(batch.ids).zip(batch.truncated);
+        parts
+            .map(|((vector, ids), truncated)| Embedding {
+                vector: unit(vector),
+                tokens: ids.len() as u32,
+                truncated,
+            })
+            .collect()
     }
 
     /// Components of a vector.
@@ -66,33 +149,56 @@ impl Embedder {
         &self.tokenizer
     }
 
-    fn run(&self, ids: &[u32]) -> TractResult<Vec<f32>> {
-        let ids: Vec<i64> = ids.iter().map(|id| i64::from(*id)).collect();
-        let shape = [1, ids.len()];
-        let mask = vec![1i64; ids.len()];
-        let inputs = tvec!(
-            Tensor::from_shape(&shape, &ids)?.into_tvalue(),
-            Tensor::from_shape(&shape, &mask)?.into_tvalue(),
-        );
-        let outputs = self.plan.run(inputs)?;
-        Ok(outputs[0]
-            .to_plain_array_view::<f32>()?
-            .iter()
-            .copied()
-            .collect())
+    /// What the model's card says.
+    pub fn spec(&self) -> &ModelSpec {
+        &self.spec
+    }
+
+    /// What this embedder computes with.
+    pub fn arithmetic(&self) -> Arithmetic {
+        match self.engine {
+            Engine::Fused(..) => Arithmetic::Int8,
+            Engine::General(_) => Arithmetic::Float32,
+        }
+    }
+
+    /// Why it is not int8 although that was asked for.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
+    fn max_tokens(&self) -> u32 {
+        match &self.engine {
+            Engine::Fused(encoder, _) => self.spec.max_tokens.min(encoder.max_tokens() as u32),
+            Engine::General(_) => self.spec.max_tokens,
+        }
     }
 }
 
-/// Reads and optimises the graph once for inputs of any length.
-fn plan(onnx: &[u8]) -> TractResult<Arc<TypedRunnableModel>> {
-    let model = tract_onnx::onnx().model_for_read(&mut &*onnx)?;
-    let length = model.symbols.sym("sequence");
-    let input = InferenceFact::dt_shape(i64::datum_type(), tvec!(1.to_dim(), length.to_dim()));
-    model
-        .with_input_names(["input_ids", "attention_mask"])?
-        .with_outputs_by_name(["sentence_embedding"])?
-        .with_input_fact(0, input.clone())?
-        .with_input_fact(1, input)?
-        .into_optimized()?
-        .into_runnable()
+/// The encoder of this crate if it may and can, else the general engine and the reason.
+fn engine(onnx: Vec<u8>, spec: &ModelSpec) -> Result<(Engine, Option<String>), EmbedError> {
+    if spec.arithmetic == Arithmetic::Float32 {
+        return Ok((Engine::General(General::load(&onnx)?), None));
+    }
+    let (why, onnx) = match Encoder::read(onnx) {
+        Ok(encoder) => match encoder.pooling().or(spec.pooling) {
+            Some(pooling) => return Ok((Engine::Fused(Box::new(encoder), pooling), None)),
+            None => {
+                return Err(EmbedError::Model {
+                    why: "its graph gives one vector a token, and nothing says how to make one of them: say mean or cls".to_owned(),
+                });
+            }
+        },
+        Err((why, onnx)) => (why.0, onnx),
+    };
+    Ok((Engine::General(General::load(&onnx)?), Some(why)))
+}
+
+/// Of length 1, unless it is all zeros.
+fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|x| *x /= length);
+    }
+    vector
 }

@@ -12,7 +12,7 @@ use crate::bench::ids::DomainId;
 use crate::bench::limits::FileKind;
 use crate::bench::manifest::{EmbeddingSet, ShardRef};
 use crate::bench::visible::{History, Instance};
-use crate::embed::{Chunking, Embedder, VectorFile, embed_sessions};
+use crate::embed::{Chunking, Embedder, ModelSpec, VectorFile, embed_sessions};
 use crate::run::drive::{Case, RunSpec, run_instance};
 use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, Variant};
 use crate::score::{self, MeanScore, ScoreTable};
@@ -32,7 +32,7 @@ pub struct Evaluation {
 pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evaluation, LabError> {
     let onnx = read(&model.join("model_int8.onnx"))?;
     let tokenizer = read(&model.join("tokenizer.json"))?;
-    let embedder = Embedder::load(&onnx, &tokenizer, MAX_TOKENS).map_err(refused)?;
+    let embedder = Embedder::load(onnx, &tokenizer, ModelSpec::plain(MAX_TOKENS)).map_err(refused)?;
     let sha256 = hash::sha256_hex(&onnx);
     let set = dataset
         .manifest

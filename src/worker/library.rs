@@ -1,7 +1,7 @@
 //! What the engine holds between requests: the model, the open histories, the vectors of texts.
 
 use super::protocol::SearchMethod;
-use crate::embed::{EmbedError, Embedder, Hit, Passage, VectorFile};
+use crate::embed::{EmbedError, Embedder, Hit, ModelSpec, Passage, VectorFile};
 use crate::search::{Exact, Hnsw, HnswParams, Index};
 use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
@@ -62,16 +62,16 @@ impl OpenHistory {
 }
 
 impl Library {
-    /// Installs a model and says its dimension and the hash of its file. Another model than before
-    /// closes all histories: their vectors are not comparable with its own.
+    /// Installs a model and gives it with the hash of its file. Another model than before closes
+    /// all histories: their vectors are not comparable with its own.
     pub(super) fn load(
         &mut self,
-        onnx: &[u8],
+        onnx: Vec<u8>,
         tokenizer: &[u8],
-        max_tokens: u32,
-    ) -> Result<(u32, String), EmbedError> {
-        let sha256 = hex(&Sha256::digest(onnx));
-        let embedder = Embedder::load(onnx, tokenizer, max_tokens)?;
+        spec: ModelSpec,
+    ) -> Result<(&Embedder, String), EmbedError> {
+        let sha256 = hex(&Sha256::digest(&onnx));
+        let embedder = Embedder::load(onnx, tokenizer, spec)?;
         if self
             .model
             .as_ref()
@@ -80,12 +80,11 @@ impl Library {
             self.histories.clear();
         }
         self.cache.clear();
-        let dim = embedder.dim();
-        self.model = Some(Model {
+        let model = self.model.insert(Model {
             sha256: sha256.clone(),
             embedder,
         });
-        Ok((dim, sha256))
+        Ok((&model.embedder, sha256))
     }
 
     pub(super) fn embedder(&self) -> Result<&Embedder, String> {

@@ -25,6 +25,7 @@
 
 use crate::bench::hidden::Check;
 use crate::bench::visible::Session;
+use crate::embed::spec::{Arithmetic, ModelSpec};
 use crate::embed::{Chunking, Hit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,8 +51,9 @@ pub enum Request {
     /// Transferred buffers: the ONNX file, then `tokenizer.json`. Answer: [`Answer::ModelLoaded`].
     LoadModel {
         name: String,
-        /// Longest input in tokens, special tokens included.
-        max_tokens: u32,
+        /// How it is to be read; its fields stand beside `name`.
+        #[serde(flatten)]
+        spec: ModelSpec,
     },
     /// Makes a history searchable under `key`. Transferred buffer, when the dataset ships vectors
     /// of the loaded model: the vector file of [`crate::embed::vectors`]; without it the worker
@@ -130,6 +132,10 @@ pub enum Answer {
     ModelLoaded {
         dim: u32,
         sha256: String,
+        /// What is computed with.
+        arithmetic: Arithmetic,
+        /// Why that is float32 although int8 was asked for.
+        fallback: Option<String>,
         millis: f64,
     },
     HistoryOpen {

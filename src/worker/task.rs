@@ -4,6 +4,7 @@ use super::library::{Library, sentence};
 use super::opening::Opening;
 use super::protocol::{Answer, Event, Request, SearchMethod};
 use crate::bench::hidden::Check;
+use crate::embed::spec::ModelSpec;
 use crate::judge::checks;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ pub(super) enum Task {
     Load {
         onnx: Vec<u8>,
         tokenizer: Vec<u8>,
-        max_tokens: u32,
+        spec: ModelSpec,
     },
     Open(Box<Opening>),
     Close {
@@ -75,14 +76,14 @@ impl Task {
     /// A request with its buffers, or a sentence about what is missing.
     pub(super) fn new(request: Request, mut buffers: Vec<Vec<u8>>) -> Result<Self, String> {
         Ok(match request {
-            Request::LoadModel { name, max_tokens } => {
+            Request::LoadModel { name, spec } => {
                 let [onnx, tokenizer] = <[Vec<u8>; 2]>::try_from(buffers).map_err(|got| {
                     format!("loading the model '{name}' takes two files, the ONNX file and tokenizer.json, but {} came", got.len())
                 })?;
                 Task::Load {
                     onnx,
                     tokenizer,
-                    max_tokens,
+                    spec,
                 }
             }
             Request::OpenHistory {
@@ -131,8 +132,8 @@ impl Task {
             Task::Load {
                 onnx,
                 tokenizer,
-                max_tokens,
-            } => load(library, (onnx, tokenizer), *max_tokens, millis),
+                spec,
+            } => load(library, (std::mem::take(onnx), tokenizer), spec, millis),
             Task::Open(opening) => opening.advance(library, millis),
             Task::Close { key } => {
                 library.close(key);
@@ -175,15 +176,17 @@ impl Task {
 
 fn load(
     library: &mut Library,
-    (onnx, tokenizer): (&[u8], &[u8]),
-    max_tokens: u32,
+    (onnx, tokenizer): (Vec<u8>, &[u8]),
+    spec: &ModelSpec,
     millis: impl Fn() -> f64,
 ) -> Result<Outcome, String> {
-    let loaded = library.load(onnx, tokenizer, max_tokens);
-    let (dim, sha256) = loaded.map_err(sentence)?;
+    let loaded = library.load(onnx, tokenizer, spec.clone());
+    let (embedder, sha256) = loaded.map_err(sentence)?;
     Ok(Outcome::Done(Answer::ModelLoaded {
-        dim,
+        dim: embedder.dim(),
         sha256,
+        arithmetic: embedder.arithmetic(),
+        fallback: embedder.fallback().map(str::to_owned),
         millis: millis(),
     }))
 }

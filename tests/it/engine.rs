@@ -4,7 +4,7 @@
 
 use iba_lab::bench::hidden::Check;
 use iba_lab::bench::visible::{Role, Session, Turn};
-use iba_lab::embed::{Chunking, Embedder, VectorFile};
+use iba_lab::embed::{Arithmetic, Chunking, Embedder, ModelSpec, VectorFile};
 use iba_lab::search::dot::dot_f32;
 use iba_lab::worker::engine::{Engine, Outgoing};
 use iba_lab::worker::protocol::{
@@ -31,7 +31,7 @@ fn model_files() -> [Vec<u8>; 2] {
 /// One model for all tests of this binary.
 pub static EMBEDDER: LazyLock<Embedder> = LazyLock::new(|| {
     let [onnx, tokenizer] = model_files();
-    Embedder::load(&onnx, &tokenizer, MAX_TOKENS).expect("the shipped model loads")
+    Embedder::load(onnx, &tokenizer, ModelSpec::plain(MAX_TOKENS)).expect("the shipped model loads")
 });
 
 /// Of two vectors of any length.
@@ -128,7 +128,7 @@ fn the_descriptor_describes_the_files() {
 fn a_file_that_is_no_model_is_named() {
     let [onnx, tokenizer] = model_files();
     for broken in [&b"<!doctype html>"[..], &onnx[..100_000]] {
-        let error = Embedder::load(broken, &tokenizer, MAX_TOKENS)
+        let error = Embedder::load(broken, &tokenizer, ModelSpec::plain(MAX_TOKENS))
             .err()
             .expect("must not load");
         assert!(
@@ -260,7 +260,7 @@ impl Driver {
 fn load() -> Request {
     Request::LoadModel {
         name: "minilm".to_owned(),
-        max_tokens: MAX_TOKENS,
+        spec: ModelSpec::plain(MAX_TOKENS),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::bench::hash;
 use crate::bench::manifest::{EmbeddingSet, FileRef};
 use crate::embed::bulk::embed_sessions;
 use crate::embed::model::Embedder;
-use crate::embed::{Chunking, EmbedError};
+use crate::embed::{Chunking, EmbedError, ModelSpec};
 use crate::lab::error::LabError;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn embed(
         .ok_or_else(|| LabError::Refused(format!("{} is no folder of a model", model.display())))?;
     let onnx = read(&model.join(ONNX))?;
     let tokenizer = read(&model.join(TOKENIZER))?;
-    let embedder = Embedder::load(&onnx, &tokenizer, max_tokens).map_err(refused)?;
+    let embedder = Embedder::load(onnx.clone(), &tokenizer, ModelSpec::plain(max_tokens)).map_err(refused)?;
     let chunking = Chunking::default();
     let set = EmbeddingSet {
         model: name.to_owned(),

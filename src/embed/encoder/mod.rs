@@ -1,0 +1,285 @@
+//! The BERT family by our own fused operators: int8 weights where the file has them, 16-bit
+//! activations, hand-written lanes. Several times as fast as the general engine and a third of its
+//! memory; what it does not recognise is left to that engine.
+//!
+//! [`onnx`] reads the file, [`recognise`] finds the encoder in the graph, [`gemm`], [`attention`]
+//! and [`lanes`] compute.
+
+mod attention;
+mod gemm;
+mod lanes;
+mod onnx;
+mod recognise;
+mod tables;
+
+pub use onnx::Unfit;
+
+use super::spec::Pooling;
+use attention::{Head, Inputs};
+use gemm::{Linear, Rows, Source};
+use lanes::F4;
+use tables::{Embeddings, RelativeBias};
+
+/// Rows that go through the feed-forward layers together; their inner values stay in the cache.
+const BLOCK: usize = 128;
+
+/// An encoder with its weights, most of them within the bytes of the model file.
+pub struct Encoder {
+    file: Vec<u8>,
+    parts: Parts,
+}
+
+/// What the graph was found to be.
+#[derive(Debug)]
+struct Parts {
+    hidden: usize,
+    embeddings: Embeddings,
+    norm: Norm,
+    layers: Vec<Layer>,
+    bias: Option<RelativeBias>,
+    /// What the graph itself makes of the last layer.
+    pooling: Option<Pooling>,
+    normalised: bool,
+}
+
+/// Layer normalisation.
+#[derive(Debug)]
+struct Norm {
+    gain: Vec<f32>,
+    shift: Vec<f32>,
+    epsilon: f32,
+}
+
+/// Post-norm transformer layer.
+#[derive(Debug)]
+struct Layer {
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    output: Linear,
+    head_width: usize,
+    /// Factor of the attention scores.
+    scale: f32,
+    attention_norm: Norm,
+    up: Linear,
+    down: Linear,
+    norm: Norm,
+}
+
+/// Texts on their way through the layers. Each is computed for itself: no padding, and no vector
+/// depends on its neighbours.
+pub struct Run {
+    lengths: Vec<usize>,
+    hidden: Vec<f32>,
+    /// Half layers done: attention, then feed-forward.
+    done: usize,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    rows: Rows,
+    panel: Vec<[[i32; 4]; 2]>,
+    attention: attention::Scratch,
+    inner: Vec<f32>,
+}
+
+impl Encoder {
+    /// Finds the encoder in an ONNX file, or says why there is none and gives the file back.
+    pub fn read(file: Vec<u8>) -> Result<Self, (Unfit, Vec<u8>)> {
+        match recognise::parts(&file) {
+            Ok(parts) => Ok(Self { file, parts }),
+            Err(why) => Err((why, file)),
+        }
+    }
+
+    /// Components of a vector.
+    pub fn dim(&self) -> usize {
+        self.parts.hidden
+    }
+
+    /// How the graph pools, when it does.
+    pub fn pooling(&self) -> Option<Pooling> {
+        self.parts.pooling
+    }
+
+    /// Whether the graph itself makes unit vectors.
+    pub fn normalised(&self) -> bool {
+        self.parts.normalised
+    }
+
+    /// The longest input that the position table serves.
+    pub fn max_tokens(&self) -> usize {
+        self.parts.embeddings.longest()
+    }
+
+    /// Looks the tokens of some texts up. Each text has at least one token, all within the
+    /// vocabulary, and no more than [`Encoder::max_tokens`].
+    pub fn start(&self, texts: &[&[u32]]) -> Result<Run, Unfit> {
+        let mut hidden = Vec::new();
+        for text in texts {
+            self.parts
+                .embeddings
+                .append(&self.file, text, &mut hidden)?;
+        }
+        self.parts.norm.apply(&mut hidden, self.parts.hidden);
+        Ok(Run {
+            lengths: texts.iter().map(|text| text.len()).collect(),
+            hidden,
+            done: 0,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Does half a layer; `true` when all layers are done.
+    pub fn advance(&self, run: &mut Run) -> bool {
+        if let Some(layer) = self.parts.layers.get(run.done / 2) {
+            match run.done % 2 {
+                0 => self.attend(layer, run),
+                _ => self.feed(layer, run),
+            }
+            run.done += 1;
+        }
+        run.done >= 2 * self.parts.layers.len()
+    }
+
+    /// One pooled vector for each text, not normalised.
+    pub fn finish(&self, run: Run, pooling: Pooling) -> Vec<Vec<f32>> {
+        let width = self.parts.hidden;
+        let mut rest = run.hidden.as_slice();
+        let mut out = Vec::with_capacity(run.lengths.len());
+        for length in run.lengths {
+            let (text, after) = rest.split_at(length * width);
+            out.push(pool(text, width, pooling));
+            rest = after;
+        }
+        out
+    }
+
+    fn attend(&self, layer: &Layer, run: &mut Run) {
+        let width = self.parts.hidden;
+        let Scratch {
+            rows,
+            panel,
+            attention,
+            inner,
+        } = &mut run.scratch;
+        let size = run.hidden.len();
+        inner.resize(4 * size, 0.0);
+        let (queries, others) = inner.split_at_mut(size);
+        let (keys, others) = others.split_at_mut(size);
+        let (values, context) = others.split_at_mut(size);
+        rows.fill(Source::whole(&run.hidden, width), layer.query.most());
+        layer.query.write(&self.file, rows, panel, queries);
+        layer.key.write(&self.file, rows, panel, keys);
+        layer.value.write(&self.file, rows, panel, values);
+        let mut start = 0;
+        for length in &run.lengths {
+            let text = start..start + length * width;
+            start = text.end;
+            let inputs = Inputs {
+                queries: &queries[text.clone()],
+                keys: &keys[text.clone()],
+                values: &values[text.clone()],
+                hidden: width,
+            };
+            for number in 0..width / layer.head_width {
+                let bias = self.parts.bias.as_ref();
+                let bias = bias.map(|bias| bias.of_head(number, *length));
+                let head = Head {
+                    number,
+                    width: layer.head_width,
+                    scale: layer.scale,
+                    bias: bias.as_deref(),
+                };
+                attention.attend(inputs, head, &mut context[text.clone()]);
+            }
+        }
+        rows.fill(Source::whole(context, width), layer.output.most());
+        layer.output.add(&self.file, rows, panel, &mut run.hidden);
+        layer.attention_norm.apply(&mut run.hidden, width);
+    }
+
+    fn feed(&self, layer: &Layer, run: &mut Run) {
+        let width = self.parts.hidden;
+        let Scratch {
+            rows, panel, inner, ..
+        } = &mut run.scratch;
+        for block in run.hidden.chunks_mut(BLOCK * width) {
+            rows.fill(Source::whole(block, width), layer.up.most());
+            inner.resize(block.len() / width * layer.up.outputs, 0.0);
+            layer.up.write_gelu(&self.file, rows, panel, inner);
+            rows.fill(Source::whole(inner, layer.up.outputs), layer.down.most());
+            layer.down.add(&self.file, rows, panel, block);
+        }
+        layer.norm.apply(&mut run.hidden, width);
+    }
+}
+
+impl Norm {
+    /// Normalises rows in place.
+    fn apply(&self, rows: &mut [f32], width: usize) {
+        for row in rows.chunks_exact_mut(width) {
+            let blocks = row.as_chunks_mut::<4>().0;
+            let zero = F4::splat(0.0);
+            let total = blocks.iter().fold(zero, |sum, b| sum.add(F4::load(b)));
+            let mean = F4::splat(total.sum() / width as f32);
+            let spread = blocks.iter().fold(zero, |sum, b| {
+                let off = F4::load(b).sub(mean);
+                sum.add(off.mul(off))
+            });
+            let variance = spread.sum() / width as f32;
+            let factor = F4::splat(1.0 / (variance + self.epsilon).sqrt());
+            let gains = self.gain.as_chunks::<4>().0;
+            let shifts = self.shift.as_chunks::<4>().0;
+            for ((block, gain), shift) in blocks.iter_mut().zip(gains).zip(shifts) {
+                let off = F4::load(block).sub(mean).mul(factor);
+                off.mul_add(F4::load(gain), F4::load(shift)).store(block);
+            }
+        }
+    }
+}
+
+/// One vector of the rows of a text.
+pub(super) fn pool(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
+    match pooling {
+        Pooling::Cls => rows[..width].to_vec(),
+        Pooling::Mean => {
+            let mut sum = vec![0.0; width];
+            for row in rows.chunks_exact(width) {
+                sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+            }
+            let count = (rows.len() / width) as f32;
+            sum.iter_mut().for_each(|sum| *sum /= count);
+            sum
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_normalised() {
+        let norm = Norm {
+            gain: vec![2.0; 4],
+            shift: vec![1.0; 4],
+            epsilon: 0.0,
+        };
+        // Mean 2, variance 5.
+        let mut row = [-1.0, 1.0, 3.0, 5.0];
+        norm.apply(&mut row, 4);
+        for (found, off) in row.iter().zip([-3.0f32, -1.0, 1.0, 3.0]) {
+            let wanted = 1.0 + 2.0 * off / 5f32.sqrt();
+            assert!((found - wanted).abs() < 1e-6, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn pooling() {
+        let rows = [1.0, 2.0, 3.0, 6.0];
+        assert_eq!(pool(&rows, 2, Pooling::Mean), [2.0, 4.0]);
+        assert_eq!(pool(&rows, 2, Pooling::Cls), [1.0, 2.0]);
+    }
+}

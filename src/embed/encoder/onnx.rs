@@ -1,0 +1,451 @@
+//! Reads an ONNX file where it lies: nodes by name, tensors as ranges of the file's bytes.
+//!
+//! Protocol buffers are a row of tagged fields; what is read here are the few tags of
+//! `onnx.proto` that a graph of weights and operators consists of. Nothing is copied, so a model
+//! takes the memory of its file and no more.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// `TensorProto.DataType`.
+pub(super) const FLOAT: u64 = 1;
+pub(super) const INT8: u64 = 3;
+pub(super) const INT32: u64 = 6;
+pub(super) const INT64: u64 = 7;
+
+/// Why a file is not one that this encoder runs; the general engine may still do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit(pub String);
+
+pub(super) fn unfit<T>(why: impl Into<String>) -> Result<T, Unfit> {
+    Err(Unfit(why.into()))
+}
+
+/// A graph: operators by what they give, constants by name.
+#[derive(Debug, Default)]
+pub(super) struct Graph<'a> {
+    nodes: Vec<Node<'a>>,
+    /// Output name to index of its node.
+    makers: HashMap<&'a str, usize>,
+    tensors: HashMap<&'a str, Tensor>,
+    pub outputs: Vec<&'a str>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Node<'a> {
+    pub op: &'a str,
+    pub inputs: Vec<&'a str>,
+    outputs: Vec<&'a str>,
+    attributes: Vec<Attribute<'a>>,
+}
+
+#[derive(Debug, Default)]
+struct Attribute<'a> {
+    name: &'a str,
+    float: f32,
+    int: i64,
+    ints: Vec<i64>,
+    tensor: Option<Tensor>,
+}
+
+/// A constant: its shape and where its numbers are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tensor {
+    pub dims: Vec<usize>,
+    pub kind: u64,
+    /// Little-endian numbers in the file.
+    raw: Range<usize>,
+    /// Numbers that stand as protocol buffer fields; constants of a few elements.
+    floats: Vec<f32>,
+    ints: Vec<i64>,
+    external: bool,
+}
+
+impl Tensor {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Where its bytes lie in the file, when there is one for each element.
+    pub fn bytes(&self) -> Option<Range<usize>> {
+        let fits = self.kind == INT8 && self.raw.len() == self.len();
+        fits.then(|| self.raw.clone())
+    }
+
+    /// Where its floats lie in the file, four bytes each, not aligned.
+    pub fn float_bytes(&self) -> Option<Range<usize>> {
+        let fits = self.kind == FLOAT && self.raw.len() == self.len() * 4;
+        fits.then(|| self.raw.clone())
+    }
+
+    /// Its numbers as floats.
+    pub fn floats(&self, file: &[u8]) -> Option<Vec<f32>> {
+        match self.float_bytes() {
+            Some(range) => Some(floats(&file[range])),
+            None => (self.kind == FLOAT && self.floats.len() == self.len())
+                .then(|| self.floats.clone()),
+        }
+    }
+
+    /// Its numbers as integers.
+    pub fn ints(&self, file: &[u8]) -> Option<Vec<i64>> {
+        let raw = &file[self.raw.clone()];
+        let found: Vec<i64> = match self.kind {
+            INT64 if !raw.is_empty() => whole(raw, i64::from_le_bytes),
+            INT32 if !raw.is_empty() => whole(raw, |b| i64::from(i32::from_le_bytes(b))),
+            INT8 if !raw.is_empty() => whole(raw, |b| i64::from(i8::from_le_bytes(b))),
+            INT64 | INT32 | INT8 => self.ints.clone(),
+            _ => return None,
+        };
+        (found.len() == self.len()).then_some(found)
+    }
+}
+
+/// Little-endian floats.
+pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
+    whole(bytes, f32::from_le_bytes)
+}
+
+fn whole<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks::<N>().0.iter().map(|b| read(*b)).collect()
+}
+
+impl<'a> Graph<'a> {
+    /// Reads the graph of a model file.
+    pub fn read(file: &'a [u8]) -> Result<Self, Unfit> {
+        let mut graph = Self::default();
+        let mut found = false;
+        for field in Fields::new(file, 0..file.len()) {
+            if let (7, Value::Bytes(range)) = field? {
+                graph.take(file, range)?;
+                found = true;
+            }
+        }
+        if found {
+            Ok(graph)
+        } else {
+            unfit("the file holds no graph")
+        }
+    }
+
+    fn take(&mut self, file: &'a [u8], range: Range<usize>) -> Result<(), Unfit> {
+        for field in Fields::new(file, range) {
+            match field? {
+                (1, Value::Bytes(range)) => {
+                    let node = node(file, range)?;
+                    for output in &node.outputs {
+                        self.makers.insert(output, self.nodes.len());
+                    }
+                    self.nodes.push(node);
+                }
+                (5, Value::Bytes(range)) => {
+                    let (name, tensor) = tensor(file, range)?;
+                    self.tensors.insert(name, tensor);
+                }
+                (12, Value::Bytes(range)) => self.outputs.push(value_name(file, range)?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The operator that makes `name`, past those that only hand on what they get.
+    pub fn maker(&self, name: &str) -> Option<&Node<'a>> {
+        let node = &self.nodes[*self.makers.get(name)?];
+        match node.op {
+            "Identity" | "Dropout" => self.maker(node.inputs.first()?),
+            _ => Some(node),
+        }
+    }
+
+    /// The operator that makes `name`, if it is an `op`.
+    pub fn made_by(&self, name: &str, op: &str) -> Option<&Node<'a>> {
+        self.maker(name).filter(|node| node.op == op)
+    }
+
+    /// `name` past operators that only hand on what they get.
+    pub fn origin<'s>(&'s self, name: &'s str) -> &'s str {
+        match self.makers.get(name).map(|at| &self.nodes[*at]) {
+            Some(node) if matches!(node.op, "Identity" | "Dropout") => {
+                node.inputs.first().map_or(name, |input| self.origin(input))
+            }
+            _ => name,
+        }
+    }
+
+    /// The constant `name`: an initialiser or a `Constant` operator.
+    pub fn constant(&self, name: &str) -> Option<&Tensor> {
+        let name = self.origin(name);
+        let found = self.tensors.get(name);
+        let found = found.or_else(|| {
+            let node = self.made_by(name, "Constant")?;
+            node.attributes.iter().find_map(|a| a.tensor.as_ref())
+        });
+        found.filter(|tensor| !tensor.external)
+    }
+
+    /// Whether a weight lies in another file.
+    pub fn has_external_weights(&self) -> bool {
+        self.tensors.values().any(|tensor| tensor.external)
+    }
+
+    /// Whether any operator that `name` depends on satisfies `test`.
+    pub fn depends_on(&self, name: &str, test: &dyn Fn(&Node) -> bool) -> bool {
+        let (mut open, mut seen) = (vec![name], std::collections::HashSet::new());
+        while let Some(name) = open.pop() {
+            let Some(&at) = self.makers.get(name) else {
+                continue;
+            };
+            let node = &self.nodes[at];
+            if test(node) {
+                return true;
+            }
+            if seen.insert(at) {
+                open.extend(&node.inputs);
+            }
+        }
+        false
+    }
+
+    /// Whether `name` is, or depends on, the graph's input or tensor `other`.
+    pub fn reaches(&self, name: &str, other: &str) -> bool {
+        name == other || self.depends_on(name, &|node| node.inputs.contains(&other))
+    }
+}
+
+impl Node<'_> {
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.attribute(name).map(|found| found.int)
+    }
+
+    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+        self.attribute(name).map(|found| found.ints.as_slice())
+    }
+
+    pub fn float(&self, name: &str) -> Option<f32> {
+        self.attribute(name).map(|found| found.float)
+    }
+
+    fn attribute(&self, name: &str) -> Option<&Attribute<'_>> {
+        self.attributes.iter().find(|found| found.name == name)
+    }
+}
+
+fn node<'a>(file: &'a [u8], range: Range<usize>) -> Result<Node<'a>, Unfit> {
+    let mut node = Node::default();
+    for field in Fields::new(file, range) {
+        match field? {
+            (1, Value::Bytes(range)) => node.inputs.push(text(file, range)?),
+            (2, Value::Bytes(range)) => node.outputs.push(text(file, range)?),
+            (4, Value::Bytes(range)) => node.op = text(file, range)?,
+            (5, Value::Bytes(range)) => node.attributes.push(attribute(file, range)?),
+            _ => {}
+        }
+    }
+    Ok(node)
+}
+
+fn attribute<'a>(file: &'a [u8], range: Range<usize>) -> Result<Attribute<'a>, Unfit> {
+    let mut out = Attribute::default();
+    for field in Fields::new(file, range) {
+        match field? {
+            (1, Value::Bytes(range)) => out.name = text(file, range)?,
+            (2, Value::Fixed32(bits)) => out.float = f32::from_bits(bits),
+            (3, Value::Int(value)) => out.int = value as i64,
+            (5, Value::Bytes(range)) => out.tensor = Some(tensor(file, range)?.1),
+            (8, value) => out.ints.extend(numbers(file, value)?),
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+fn tensor<'a>(file: &'a [u8], range: Range<usize>) -> Result<(&'a str, Tensor), Unfit> {
+    let (mut name, mut out) = ("", Tensor::default());
+    for field in Fields::new(file, range) {
+        match field? {
+            (1, value) => {
+                let dims = numbers(file, value)?;
+                out.dims.extend(dims.iter().map(|dim| *dim as usize));
+            }
+            (2, Value::Int(kind)) => out.kind = kind,
+            (4, Value::Bytes(range)) => out.floats.extend(floats(&file[range])),
+            (4, Value::Fixed32(bits)) => out.floats.push(f32::from_bits(bits)),
+            (5 | 7, value) => out.ints.extend(numbers(file, value)?),
+            (8, Value::Bytes(range)) => name = text(file, range)?,
+            (9, Value::Bytes(range)) => out.raw = range,
+            (14, Value::Int(place)) => out.external = place == 1,
+            _ => {}
+        }
+    }
+    // A product that overflows belongs to no file that fits into memory.
+    let size = out.dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
+    if size.is_none_or(|size| size.checked_mul(8).is_none()) {
+        return unfit(format!("the tensor '{name}' has no possible size"));
+    }
+    Ok((name, out))
+}
+
+fn value_name<'a>(file: &'a [u8], range: Range<usize>) -> Result<&'a str, Unfit> {
+    for field in Fields::new(file, range) {
+        if let (1, Value::Bytes(range)) = field? {
+            return text(file, range);
+        }
+    }
+    unfit("an output has no name")
+}
+
+fn text(file: &[u8], range: Range<usize>) -> Result<&str, Unfit> {
+    std::str::from_utf8(&file[range]).or_else(|_| unfit("a name is not text"))
+}
+
+/// Integers, one or packed.
+fn numbers(file: &[u8], value: Value) -> Result<Vec<i64>, Unfit> {
+    match value {
+        Value::Int(value) => Ok(vec![value as i64]),
+        Value::Bytes(range) => {
+            let (mut at, mut out) = (range.start, Vec::new());
+            while at < range.end {
+                out.push(varint(&file[..range.end], &mut at)? as i64);
+            }
+            Ok(out)
+        }
+        Value::Fixed32(_) => unfit("a number is of another kind than expected"),
+    }
+}
+
+enum Value {
+    Int(u64),
+    Fixed32(u32),
+    Bytes(Range<usize>),
+}
+
+/// The fields of one message.
+struct Fields<'a> {
+    file: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn new(file: &'a [u8], range: Range<usize>) -> Self {
+        Self {
+            file,
+            at: range.start,
+            end: range.end,
+        }
+    }
+
+    fn field(&mut self) -> Result<(u64, Value), Unfit> {
+        loop {
+            let tag = varint(&self.file[..self.end], &mut self.at)?;
+            let value = match tag & 7 {
+                0 => Value::Int(varint(&self.file[..self.end], &mut self.at)?),
+                1 => {
+                    self.skip(8)?;
+                    if self.at == self.end {
+                        return Ok((0, Value::Int(0)));
+                    }
+                    continue;
+                }
+                2 => {
+                    let length = varint(&self.file[..self.end], &mut self.at)?;
+                    Value::Bytes(self.skip(length)?)
+                }
+                5 => {
+                    let range = self.skip(4)?;
+                    let bytes: [u8; 4] = self.file[range].try_into().expect("four bytes");
+                    Value::Fixed32(u32::from_le_bytes(bytes))
+                }
+                other => return unfit(format!("a field has the wire type {other}")),
+            };
+            return Ok((tag >> 3, value));
+        }
+    }
+
+    fn skip(&mut self, length: u64) -> Result<Range<usize>, Unfit> {
+        let start = self.at;
+        let left = (self.end - start) as u64;
+        if length > left {
+            return unfit("the file ends within a field");
+        }
+        self.at = start + length as usize;
+        Ok(start..self.at)
+    }
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Result<(u64, Value), Unfit>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.end {
+            return None;
+        }
+        let field = self.field();
+        if field.is_err() {
+            self.at = self.end;
+        }
+        Some(field)
+    }
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, Unfit> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let Some(&byte) = bytes.get(*at) else {
+            return unfit("the file ends within a number");
+        };
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(value);
+        }
+    }
+    unfit("a number has more than 64 bits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model of one `Add` of the input `x` and the constant `c` = [1.5, -2], written by hand
+    /// after `onnx.proto`.
+    const ADD: &[u8] = &[
+        0x08, 7, // ir_version
+        0x3a, 44, // graph
+        0x0a, 14, // node
+        0x0a, 1, b'x', 0x0a, 1, b'c', 0x12, 1, b'y', 0x22, 3, b'A', b'd', b'd', // Add(x, c) -> y
+        0x2a, 17, // initializer
+        0x08, 2, 0x10, 1, 0x42, 1, b'c', 0x4a, 8, 0, 0, 0xc0, 0x3f, 0, 0, 0, 0xc0, // c
+        0x62, 3, 0x0a, 1, b'y', // output
+        0x12, 0, // name
+    ];
+
+    #[test]
+    fn a_hand_written_graph_is_read() {
+        let graph = Graph::read(ADD).unwrap();
+        assert_eq!(graph.outputs, ["y"]);
+        let node = graph.made_by("y", "Add").unwrap();
+        assert_eq!(node.inputs, ["x", "c"]);
+        let constant = graph.constant("c").unwrap();
+        assert_eq!(constant.dims, [2]);
+        assert_eq!(constant.floats(ADD).unwrap(), [1.5, -2.0]);
+        assert!(graph.reaches("y", "x") && !graph.reaches("y", "z"));
+    }
+
+    #[test]
+    fn no_cut_file_is_read_beyond_its_end() {
+        for end in 0..ADD.len() {
+            // Some cuts fall between fields and leave a smaller graph; none may panic.
+            let _ = Graph::read(&ADD[..end]);
+        }
+        for at in 0..ADD.len() {
+            let mut broken = ADD.to_vec();
+            broken[at] = 0xff;
+            let _ = Graph::read(&broken);
+        }
+        let error = Graph::read(b"<!doctype html>").unwrap_err();
+        assert_ne!(error.0, "");
+    }
+}

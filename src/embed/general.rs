@@ -1,0 +1,89 @@
+//! Any ONNX graph in float32, by tract: the exact reference, and what runs graphs that the fused
+//! encoder does not know.
+
+use super::EmbedError;
+use super::encoder::pool;
+use super::spec::Pooling;
+use std::sync::Arc;
+use tract_onnx::prelude::*;
+
+/// Names of the inputs that are fed; a graph has the first and any of the others.
+const INPUTS: [&str; 3] = ["input_ids", "attention_mask", "token_type_ids"];
+
+/// An optimised graph.
+pub(super) struct General {
+    plan: Arc<TypedRunnableModel>,
+    /// Which of [`INPUTS`] it has, in its own order.
+    inputs: Vec<&'static str>,
+}
+
+impl General {
+    /// Reads and optimises the graph once for inputs of any length.
+    pub fn load(onnx: &[u8]) -> Result<Self, EmbedError> {
+        load(onnx).map_err(|e| EmbedError::Model {
+            why: format!("{e:#}"),
+        })
+    }
+
+    /// The vector of one text. `pooling` serves graphs that give one vector a token.
+    pub fn run(&self, ids: &[u32], pooling: Option<Pooling>) -> Result<Vec<f32>, EmbedError> {
+        let failed = |why: String| EmbedError::Run {
+            tokens: ids.len(),
+            why,
+        };
+        let (shape, values) = self.compute(ids).map_err(|e| failed(format!("{e:#}")))?;
+        match (shape[..].as_ref(), pooling) {
+            ([1, _], _) => Ok(values),
+            ([1, _, width], Some(pooling)) => Ok(pool(&values, *width, pooling)),
+            (shape, _) => Err(failed(format!(
+                "its output has the shape {shape:?}: say mean or cls for one vector a token"
+            ))),
+        }
+    }
+
+    fn compute(&self, ids: &[u32]) -> TractResult<(Vec<usize>, Vec<f32>)> {
+        let shape = [1, ids.len()];
+        let inputs = self.inputs.iter().map(|name| {
+            let values: Vec<i64> = match *name {
+                "input_ids" => ids.iter().map(|id| i64::from(*id)).collect(),
+                "attention_mask" => vec![1; ids.len()],
+                _ => vec![0; ids.len()],
+            };
+            Ok(Tensor::from_shape(&shape, &values)?.into_tvalue())
+        });
+        let outputs = self.plan.run(inputs.collect::<TractResult<_>>()?)?;
+        let values = outputs[0].to_plain_array_view::<f32>()?;
+        Ok((outputs[0].shape().to_vec(), values.iter().copied().collect()))
+    }
+}
+
+fn load(onnx: &[u8]) -> TractResult<General> {
+    let mut model = tract_onnx::onnx().model_for_read(&mut &*onnx)?;
+    let names: Vec<String> = model
+        .input_outlets()?
+        .iter()
+        .map(|outlet| model.node(outlet.node).name.clone())
+        .collect();
+    let known = |name: &String| INPUTS.into_iter().find(|known| known == name);
+    let Some(inputs) = names.iter().map(known).collect::<Option<Vec<_>>>() else {
+        return Err(TractError::msg(format!(
+            "its inputs are {}, and only {} can be given",
+            names.join(", "),
+            INPUTS.join(", ")
+        )));
+    };
+    let length = model.symbols.sym("sequence");
+    let input = InferenceFact::dt_shape(i64::datum_type(), tvec!(1.to_dim(), length.to_dim()));
+    for at in 0..inputs.len() {
+        model.set_input_fact(at, input.clone())?;
+    }
+    match model.find_outlet_label("sentence_embedding") {
+        Some(output) => model.select_output_outlets(&[output])?,
+        None => {
+            let first = model.output_outlets()?[0];
+            model.select_output_outlets(&[first])?;
+        }
+    }
+    let plan = model.into_optimized()?.into_runnable()?;
+    Ok(General { plan, inputs })
+}
