@@ -23,6 +23,9 @@
 //! | `browser`, `ui` | the thin edge: fetch, storage, files, workers; the pages | decide |
 //! | `lab` | the native tool's commands | exist on `wasm32` |
 //!
+//! `crates/encoder` computes the vectors: a crate of its own without dependencies, so that tests
+//! run it optimised.
+//!
 //! Invariants: what an agent may see ([`bench::visible`]) and what only a judge may see
 //! ([`bench::hidden`]) are different types, and `agent` never imports the second. A key leaves
 //! only through a provider's `encode`. Pure modules do no I/O and so have no I/O errors.

@@ -2,8 +2,8 @@
 //! encoder does not know.
 
 use super::EmbedError;
-use super::encoder::pool;
 use super::spec::Pooling;
+use iba_encoder::pool;
 use std::sync::Arc;
 use tract_onnx::prelude::*;
 
@@ -34,7 +34,7 @@ impl General {
         let (shape, values) = self.compute(ids).map_err(|e| failed(format!("{e:#}")))?;
         match (shape[..].as_ref(), pooling) {
             ([1, _], _) => Ok(values),
-            ([1, _, width], Some(pooling)) => Ok(pool(&values, *width, pooling)),
+            ([1, _, width], Some(pooling)) => Ok(pool(&values, *width, pooling.into())),
             (shape, _) => Err(failed(format!(
                 "its output has the shape {shape:?}: say mean or cls for one vector a token"
             ))),
@@ -53,7 +53,10 @@ impl General {
         });
         let outputs = self.plan.run(inputs.collect::<TractResult<_>>()?)?;
         let values = outputs[0].to_plain_array_view::<f32>()?;
-        Ok((outputs[0].shape().to_vec(), values.iter().copied().collect()))
+        Ok((
+            outputs[0].shape().to_vec(),
+            values.iter().copied().collect(),
+        ))
     }
 }
 

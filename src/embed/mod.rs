@@ -1,7 +1,7 @@
 //! Text to chunks to unit vectors. Knows nothing of personas or tasks.
 //!
 //! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds: by
-//! [`encoder`], which is fast and knows the BERT family, or by `general`, which is exact and knows
+//! `iba_encoder`, which is fast and knows the BERT family, or by `general`, which is exact and knows
 //! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
@@ -9,8 +9,7 @@ pub mod bulk;
 #[cfg(feature = "engine")]
 pub mod chunk;
 #[cfg(feature = "engine")]
-mod encoder;
-#[cfg(feature = "engine")]
+#[cfg_attr(not(feature = "general"), path = "no_general.rs")]
 mod general;
 #[cfg(feature = "engine")]
 pub mod model;
@@ -90,6 +89,9 @@ pub enum EmbedError {
     Tokenize { why: String },
     #[error("the ONNX file could not be read as an embedding model: {why}")]
     Model { why: String },
+    /// This worker was built without the general engine; the other one has it.
+    #[error("the general engine is needed, which is a program of its own: {why}")]
+    General { why: String },
     #[error("the model failed on a text of {tokens} tokens: {why}")]
     Run { tokens: usize, why: String },
     #[error("chunks of {tokens} tokens with an overlap of {overlap} never advance")]
@@ -119,7 +121,7 @@ impl EmbedError {
             Self::Vectors { .. } | Self::Span { .. } => Some(
                 "load the vectors that belong to this dataset, or let the engine embed the history",
             ),
-            Self::Tokenize { .. } | Self::Run { .. } => None,
+            Self::Tokenize { .. } | Self::Run { .. } | Self::General { .. } => None,
         }
     }
 }

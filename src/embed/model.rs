@@ -1,10 +1,10 @@
 //! The embedding model: text in, unit vector out. The same code runs natively and in the browser.
 
 use super::EmbedError;
-use super::encoder::{Encoder, Run};
 use super::general::General;
-use super::spec::{Arithmetic, ModelSpec, Pooling};
+use super::spec::{Arithmetic, ModelSpec};
 use super::tokens::TextTokenizer;
+use iba_encoder::{Encoder, Pooling, Run};
 
 /// Tokenizer and encoder of one embedding model.
 pub struct Embedder {
@@ -95,10 +95,9 @@ impl Embedder {
                 let ids: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
                 let tokens = ids.iter().map(|ids| ids.len()).sum();
                 let run = encoder.start(&ids);
-                State::Fused(Box::new(run.map_err(|why| EmbedError::Run {
-                    tokens,
-                    why: why.0,
-                })?))
+                State::Fused(Box::new(
+                    run.map_err(|why| EmbedError::Run { tokens, why: why.0 })?,
+                ))
             }
             Engine::General(_) => State::General(Vec::new()),
         };
@@ -181,7 +180,7 @@ fn engine(onnx: Vec<u8>, spec: &ModelSpec) -> Result<(Engine, Option<String>), E
         return Ok((Engine::General(General::load(&onnx)?), None));
     }
     let (why, onnx) = match Encoder::read(onnx) {
-        Ok(encoder) => match encoder.pooling().or(spec.pooling) {
+        Ok(encoder) => match encoder.pooling().or(spec.pooling.map(Into::into)) {
             Some(pooling) => return Ok((Engine::Fused(Box::new(encoder), pooling), None)),
             None => {
                 return Err(EmbedError::Model {
@@ -191,7 +190,11 @@ fn engine(onnx: Vec<u8>, spec: &ModelSpec) -> Result<(Engine, Option<String>), E
         },
         Err((why, onnx)) => (why.0, onnx),
     };
-    Ok((Engine::General(General::load(&onnx)?), Some(why)))
+    match General::load(&onnx) {
+        Ok(general) => Ok((Engine::General(general), Some(why))),
+        Err(EmbedError::General { .. }) => Err(EmbedError::General { why }),
+        Err(error) => Err(error),
+    }
 }
 
 /// Of length 1, unless it is all zeros.

@@ -32,8 +32,9 @@ pub struct Evaluation {
 pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evaluation, LabError> {
     let onnx = read(&model.join("model_int8.onnx"))?;
     let tokenizer = read(&model.join("tokenizer.json"))?;
-    let embedder = Embedder::load(onnx, &tokenizer, ModelSpec::plain(MAX_TOKENS)).map_err(refused)?;
     let sha256 = hash::sha256_hex(&onnx);
+    let embedder =
+        Embedder::load(onnx, &tokenizer, ModelSpec::plain(MAX_TOKENS)).map_err(refused)?;
     let set = dataset
         .manifest
         .embeddings

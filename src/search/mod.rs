@@ -1,13 +1,16 @@
-//! Nearest vectors: an exact scan, which is the oracle, and HNSW. Sees vectors, never text.
+//! Nearest vectors: an exact scan, which is the oracle, and HNSW. They see vectors, never text;
+//! [`lexical`] sees text, and no vectors.
 
 pub mod dot;
 pub mod exact;
 #[cfg(feature = "engine")]
 pub mod hnsw;
+pub mod lexical;
 
 pub use exact::Exact;
 #[cfg(feature = "engine")]
 pub use hnsw::{Hnsw, HnswParams};
+pub use lexical::Lexical;
 
 /// Finds the rows most like a query.
 pub trait Index {

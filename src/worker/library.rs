@@ -1,14 +1,19 @@
 //! What the engine holds between requests: the model, the open histories, the vectors of texts.
 
 use super::protocol::SearchMethod;
+use super::texts::Kind;
 use crate::embed::{EmbedError, Embedder, Hit, ModelSpec, Passage, VectorFile};
-use crate::search::{Exact, Hnsw, HnswParams, Index};
+use crate::search::lexical::fuse;
+use crate::search::{Exact, Hnsw, HnswParams, Index, Lexical};
 use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Texts whose vectors are kept; a run asks for some hundred, most of them again and again.
 const CACHED_TEXTS: usize = 4096;
+
+/// Hits of each scorer that are fused, at least.
+const FUSED_DEPTH: usize = 100;
 
 /// Everything that outlives a request.
 #[derive(Default)]
@@ -29,6 +34,7 @@ pub(super) struct OpenHistory {
     dim: usize,
     exact: Exact,
     hnsw: OnceCell<Hnsw>,
+    lexical: OnceCell<Lexical>,
 }
 
 impl OpenHistory {
@@ -40,19 +46,38 @@ impl OpenHistory {
             dim,
             exact: Exact::new(dim, file.scales, file.rows),
             hnsw: OnceCell::new(),
+            lexical: OnceCell::new(),
         }
     }
 
-    pub(super) fn search(&self, query: &[f32], k: usize, method: SearchMethod) -> Vec<Hit> {
+    /// The best passages for a query, which comes with its vector unless the method needs none.
+    pub(super) fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        k: usize,
+        method: SearchMethod,
+    ) -> Vec<Hit> {
         let found = match method {
-            SearchMethod::Exact => self.exact.search(query, k),
-            SearchMethod::Hnsw => self.hnsw().search(query, k),
+            SearchMethod::Exact => self.exact.search(vector, k),
+            SearchMethod::Hnsw => self.hnsw().search(vector, k),
+            SearchMethod::Lexical => self.lexical().search(query, k),
+            SearchMethod::Fused => {
+                let deep = k.max(FUSED_DEPTH);
+                let lexical = self.lexical().search(query, deep);
+                fuse(&[self.exact.search(vector, deep), lexical], k)
+            }
         };
         let hit = |(row, score): (u32, f32)| Hit {
             passage: self.passages[row as usize].clone(),
             score,
         };
         found.into_iter().map(hit).collect()
+    }
+
+    fn lexical(&self) -> &Lexical {
+        self.lexical
+            .get_or_init(|| Lexical::new(self.passages.iter().map(|p| p.text.as_str())))
     }
 
     fn hnsw(&self) -> &Hnsw {
@@ -94,18 +119,17 @@ impl Library {
         })
     }
 
-    /// The unit vector of a text, from memory when it was asked for before.
-    pub(super) fn vector(&mut self, text: &str) -> Result<Vec<f32>, String> {
-        let key: [u8; 32] = Sha256::digest(text).into();
-        if let Some(vector) = self.cache.get(&key) {
-            return Ok(vector.clone());
-        }
-        let vector = self.embedder()?.embed(text).map_err(sentence)?.vector;
+    /// The vector of a text, when it was embedded before.
+    pub(super) fn recall(&self, kind: Kind, text: &str) -> Option<Vec<f32>> {
+        self.cache.get(&key(kind, text)).cloned()
+    }
+
+    /// Keeps the vector of a text.
+    pub(super) fn remember(&mut self, kind: Kind, text: &str, vector: &[f32]) {
         if self.cache.len() >= CACHED_TEXTS {
             self.cache.clear();
         }
-        self.cache.insert(key, vector.clone());
-        Ok(vector)
+        self.cache.insert(key(kind, text), vector.to_vec());
     }
 
     pub(super) fn open(&mut self, key: String, history: OpenHistory) -> Result<(), String> {
@@ -137,6 +161,14 @@ impl Library {
             _ => Ok(()),
         }
     }
+}
+
+/// Queries and passages of the same text may have different vectors.
+fn key(kind: Kind, text: &str) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update([u8::from(kind == Kind::Query)]);
+    hash.update(text);
+    hash.finalize().into()
 }
 
 /// An error with its hint, as the page shows it.

@@ -9,3 +9,5 @@ mod opening;
 pub mod protocol;
 #[cfg(feature = "engine")]
 mod task;
+#[cfg(feature = "engine")]
+mod texts;

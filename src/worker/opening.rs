@@ -4,6 +4,7 @@
 use super::library::{Library, OpenHistory, sentence};
 use super::protocol::{Answer, Event};
 use super::task::Outcome;
+use super::texts::{Kind, Step, Texts};
 use crate::bench::visible::Session;
 use crate::embed::chunk::chunk_session;
 use crate::embed::{ChunkSpan, Chunking, Passage, VectorFile, passages};
@@ -29,11 +30,10 @@ enum Stage {
     Embedding(Embedding),
 }
 
-/// `file` holds the vectors of the first passages.
 struct Embedding {
     spans: Vec<ChunkSpan>,
     passages: Vec<Passage>,
-    file: VectorFile,
+    texts: Texts,
 }
 
 impl Opening {
@@ -62,7 +62,7 @@ impl Opening {
         &self.key
     }
 
-    /// Reads the shipped file, or chunks one session, or embeds one passage.
+    /// Reads the shipped file, or chunks one session, or does a piece of embedding.
     pub(super) fn advance(
         &mut self,
         library: &mut Library,
@@ -87,20 +87,23 @@ impl Opening {
             Stage::Chunking { spans, .. } => {
                 let spans = take(spans);
                 let passages = passages(&self.sessions, &spans).map_err(sentence)?;
-                let file = VectorFile::new(library.embedder()?.dim());
+                let texts = passages.iter().map(|passage| passage.text.clone());
                 self.stage = Stage::Embedding(Embedding {
+                    texts: Texts::new(Kind::Passage, texts.collect()),
                     spans,
                     passages,
-                    file,
                 });
                 Ok(Outcome::More(None))
             }
-            Stage::Embedding(work) => match work.advance(library)? {
-                Some(event) => Ok(Outcome::More(Some(event))),
-                None => {
-                    let (texts, file) = (take(&mut work.passages), take(&mut work.file));
+            Stage::Embedding(work) => match work.texts.advance(library)? {
+                Step::More(event) => Ok(Outcome::More(event)),
+                Step::Done => {
+                    let mut file = VectorFile::new(library.embedder()?.dim());
+                    for (span, vector) in take(&mut work.spans).into_iter().zip(work.texts.take()) {
+                        file.push(span, &vector);
+                    }
                     let bytes = file.encode();
-                    let chunks = publish(library, &mut self.key, texts, file)?;
+                    let chunks = publish(library, &mut self.key, take(&mut work.passages), file)?;
                     let answer = opened(chunks, chunks, millis());
                     Ok(Outcome::DoneWith(answer, bytes))
                 }
@@ -109,17 +112,38 @@ impl Opening {
     }
 }
 
-impl Embedding {
-    /// Embeds the next passage; `None` when there is none left.
-    fn advance(&mut self, library: &Library) -> Result<Option<Event>, String> {
-        let at = self.file.spans.len();
-        let Some(passage) = self.passages.get(at) else {
-            return Ok(None);
-        };
-        let embedding = library.embedder()?.embed(&passage.text);
-        let vector = embedding.map_err(sentence)?.vector;
-        self.file.push(self.spans[at].clone(), &vector);
-        Ok(progress("passages embedded", at + 1, self.passages.len()))
+/// Cuts a history for others to embed.
+pub(super) struct Cutting {
+    sessions: Vec<Session>,
+    chunking: Chunking,
+    next: usize,
+    spans: Vec<ChunkSpan>,
+}
+
+impl Cutting {
+    pub(super) fn new(sessions: Vec<Session>, chunking: Chunking) -> Self {
+        Self {
+            sessions,
+            chunking,
+            next: 0,
+            spans: Vec::new(),
+        }
+    }
+
+    /// Cuts one session.
+    pub(super) fn advance(&mut self, library: &Library) -> Result<Outcome, String> {
+        if let Some(session) = self.sessions.get(self.next) {
+            let tokenizer = library.embedder()?.tokenizer();
+            let found = chunk_session(tokenizer, self.next, session, self.chunking);
+            self.spans.extend(found.map_err(sentence)?);
+            self.next += 1;
+            let (done, total) = (self.next, self.sessions.len());
+            return Ok(Outcome::More(progress("sessions cut", done, total)));
+        }
+        let spans = take(&mut self.spans);
+        let texts = passages(&self.sessions, &spans).map_err(sentence)?;
+        let texts = texts.into_iter().map(|passage| passage.text).collect();
+        Ok(Outcome::Done(Answer::Cut { spans, texts }))
     }
 }
 

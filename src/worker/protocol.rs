@@ -26,7 +26,7 @@
 use crate::bench::hidden::Check;
 use crate::bench::visible::Session;
 use crate::embed::spec::{Arithmetic, ModelSpec};
-use crate::embed::{Chunking, Hit};
+use crate::embed::{ChunkSpan, Chunking, Hit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -76,6 +76,15 @@ pub enum Request {
     },
     /// Answer: [`Answer::Vectors`]. For texts that are no passage: slot options, preferences.
     Embed { texts: Vec<String> },
+    /// As `Embed`, for passages and without hurry: whatever else is asked comes first.
+    /// Answer: [`Answer::PassageVectors`].
+    EmbedPassages { texts: Vec<String> },
+    /// Cuts a history into chunks, so that several workers can embed them.
+    /// Answer: [`Answer::Cut`].
+    CutHistory {
+        sessions: Vec<Session>,
+        chunking: Chunking,
+    },
     /// Runs programmatic checks on one output (text, or an object slot -> value).
     /// Answer: [`Answer::Checked`].
     Check { output: Value, checks: Vec<Check> },
@@ -92,6 +101,10 @@ pub enum SearchMethod {
     Exact,
     /// instant-distance; built on first use.
     Hnsw,
+    /// BM25 over the words of the passages; needs no model.
+    Lexical,
+    /// Exact and lexical, by reciprocal ranks.
+    Fused,
 }
 
 /// From worker to page.
@@ -133,10 +146,16 @@ pub enum Answer {
         dim: u32,
         sha256: String,
         /// What is computed with.
+        #[serde(default)]
         arithmetic: Arithmetic,
         /// Why that is float32 although int8 was asked for.
+        #[serde(default)]
         fallback: Option<String>,
         millis: f64,
+    },
+    /// This worker cannot run the model: start the one with the general engine and load it there.
+    NeedsGeneral {
+        why: String,
     },
     HistoryOpen {
         chunks: u32,
@@ -150,6 +169,18 @@ pub enum Answer {
     Vectors {
         vectors: Vec<Vec<f32>>,
         millis: f64,
+    },
+    /// The vectors come along as transferred buffer: little-endian floats, `dim` for each text.
+    PassageVectors {
+        dim: u32,
+        /// Texts that were longer than the model reads; the rest of them is not in their vectors.
+        cut: u32,
+        millis: f64,
+    },
+    /// Chunks and their texts, in order.
+    Cut {
+        spans: Vec<ChunkSpan>,
+        texts: Vec<String>,
     },
     /// One for each check: passed or not, and why, in a sentence.
     Checked {

@@ -1,9 +1,11 @@
 //! Requests as work that can be done piece by piece.
 
 use super::library::{Library, sentence};
-use super::opening::Opening;
+use super::opening::{Cutting, Opening};
 use super::protocol::{Answer, Event, Request, SearchMethod};
+use super::texts::{Kind, Step, Texts};
 use crate::bench::hidden::Check;
+use crate::embed::EmbedError;
 use crate::embed::spec::ModelSpec;
 use crate::judge::checks;
 use serde_json::Value;
@@ -28,6 +30,11 @@ pub(super) enum Task {
     Embed {
         texts: Texts,
     },
+    /// Work for which nobody waits by the second.
+    EmbedPassages {
+        texts: Texts,
+    },
+    Cut(Cutting),
     Check {
         output: Value,
         checks: Vec<Check>,
@@ -41,35 +48,6 @@ pub(super) enum Outcome {
     Done(Answer),
     /// Done, with a buffer beside the answer.
     DoneWith(Answer, Vec<u8>),
-}
-
-/// Texts on their way to vectors, one a step.
-pub(super) struct Texts {
-    texts: Vec<String>,
-    vectors: Vec<Vec<f32>>,
-}
-
-impl Texts {
-    fn new(texts: Vec<String>) -> Self {
-        Self {
-            texts,
-            vectors: Vec::new(),
-        }
-    }
-
-    /// Embeds the next text; `None` when there is none left.
-    fn advance(&mut self, library: &mut Library) -> Result<Option<Event>, String> {
-        let Some(text) = self.texts.get(self.vectors.len()) else {
-            return Ok(None);
-        };
-        self.vectors.push(library.vector(text)?);
-        let (done, total) = (self.vectors.len() as u64, self.texts.len() as u64);
-        Ok(Some(Event::Progress {
-            what: "texts embedded".to_owned(),
-            done,
-            total,
-        }))
-    }
 }
 
 impl Task {
@@ -108,13 +86,19 @@ impl Task {
                 method,
             } => Task::Search {
                 key,
-                queries: Texts::new(queries),
+                queries: Texts::new(Kind::Query, queries),
                 top_k,
                 method,
             },
             Request::Embed { texts } => Task::Embed {
-                texts: Texts::new(texts),
+                texts: Texts::new(Kind::Query, texts),
             },
+            Request::EmbedPassages { texts } => Task::EmbedPassages {
+                texts: Texts::new(Kind::Passage, texts),
+            },
+            Request::CutHistory { sessions, chunking } => {
+                Task::Cut(Cutting::new(sessions, chunking))
+            }
             Request::Check { output, checks } => Task::Check { output, checks },
             Request::Hello { .. } | Request::Cancel { .. } => {
                 return Err("handshakes and cancels are answered at once, never queued".to_owned());
@@ -146,13 +130,18 @@ impl Task {
                 method,
             } => search(library, key, queries, (*top_k, *method), millis),
             Task::Embed { texts } => embed(library, texts, millis),
+            Task::EmbedPassages { texts } => embed_passages(library, texts, millis),
+            Task::Cut(cutting) => cutting.advance(library),
             Task::Check { output, checks } => Ok(check(output, checks)),
         }
     }
 
     /// Whether it is done within a few texts at most.
     pub(super) fn short(&self) -> bool {
-        !matches!(self, Task::Load { .. } | Task::Open(_))
+        !matches!(
+            self,
+            Task::Load { .. } | Task::Open(_) | Task::EmbedPassages { .. } | Task::Cut(_)
+        )
     }
 
     /// Whether it must not overtake `earlier`: it needs what that one brings, or changes it.
@@ -169,7 +158,11 @@ impl Task {
         match self {
             Task::Open(opening) => Some(opening.key()),
             Task::Close { key } | Task::Search { key, .. } => Some(key),
-            Task::Load { .. } | Task::Embed { .. } | Task::Check { .. } => None,
+            Task::Load { .. }
+            | Task::Embed { .. }
+            | Task::EmbedPassages { .. }
+            | Task::Cut(_)
+            | Task::Check { .. } => None,
         }
     }
 }
@@ -180,8 +173,12 @@ fn load(
     spec: &ModelSpec,
     millis: impl Fn() -> f64,
 ) -> Result<Outcome, String> {
-    let loaded = library.load(onnx, tokenizer, spec.clone());
-    let (embedder, sha256) = loaded.map_err(sentence)?;
+    let (embedder, sha256) = match library.load(onnx, tokenizer, spec.clone()) {
+        Err(EmbedError::General { why }) => {
+            return Ok(Outcome::Done(Answer::NeedsGeneral { why }));
+        }
+        loaded => loaded.map_err(sentence)?,
+    };
     Ok(Outcome::Done(Answer::ModelLoaded {
         dim: embedder.dim(),
         sha256,
@@ -201,12 +198,20 @@ fn search(
 ) -> Result<Outcome, String> {
     // An unknown key is worth telling before any text is embedded.
     library.history(key)?;
-    if let Some(event) = queries.advance(library)? {
-        return Ok(Outcome::More(Some(event)));
+    let lexical = method == SearchMethod::Lexical;
+    if !lexical && let Step::More(event) = queries.advance(library)? {
+        return Ok(Outcome::More(event));
     }
+    let vectors = match lexical {
+        true => vec![Vec::new(); queries.texts().len()],
+        false => queries.take(),
+    };
     let history = library.history(key)?;
-    let find = |query: &Vec<f32>| history.search(query, top_k as usize, method);
-    let hits = queries.vectors.iter().map(find).collect();
+    let texts = queries.texts().iter().zip(&vectors);
+    let find = |(query, vector): (&String, &Vec<f32>)| {
+        history.search(query, vector, top_k as usize, method)
+    };
+    let hits = texts.map(find).collect();
     let millis = millis();
     Ok(Outcome::Done(Answer::Hits { hits, millis }))
 }
@@ -217,12 +222,27 @@ fn embed(
     texts: &mut Texts,
     millis: impl Fn() -> f64,
 ) -> Result<Outcome, String> {
-    if let Some(event) = texts.advance(library)? {
-        return Ok(Outcome::More(Some(event)));
+    if let Step::More(event) = texts.advance(library)? {
+        return Ok(Outcome::More(event));
     }
-    let vectors = std::mem::take(&mut texts.vectors);
-    let millis = millis();
+    let (vectors, millis) = (texts.take(), millis());
     Ok(Outcome::Done(Answer::Vectors { vectors, millis }))
+}
+
+/// As [`embed`], with the vectors as bytes beside the answer.
+fn embed_passages(
+    library: &mut Library,
+    texts: &mut Texts,
+    millis: impl Fn() -> f64,
+) -> Result<Outcome, String> {
+    if let Step::More(event) = texts.advance(library)? {
+        return Ok(Outcome::More(event));
+    }
+    let (dim, cut, millis) = (library.embedder()?.dim(), texts.cut(), millis());
+    let numbers = texts.take().into_iter().flatten();
+    let bytes = numbers.flat_map(f32::to_le_bytes).collect();
+    let answer = Answer::PassageVectors { dim, cut, millis };
+    Ok(Outcome::DoneWith(answer, bytes))
 }
 
 fn check(output: &Value, checks: &[Check]) -> Outcome {

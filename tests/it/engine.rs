@@ -73,9 +73,13 @@ fn token_ids_equal_the_reference() {
 }
 
 #[test]
-fn vectors_agree_with_onnxruntime() {
+fn float32_vectors_are_onnxruntimes() {
+    let [onnx, tokenizer] = model_files();
+    let spec = ModelSpec::plain(MAX_TOKENS).with(Arithmetic::Float32);
+    let exact = Embedder::load(onnx, &tokenizer, spec).expect("the shipped model loads");
+    assert_eq!(exact.arithmetic(), Arithmetic::Float32);
     for item in reference().items {
-        let found = EMBEDDER.embed(&item.text).unwrap();
+        let found = exact.embed(&item.text).unwrap();
         let plain = cosine(&found.vector, &item.plain);
         assert!(plain >= 0.999_99, "{plain} for {:?}", item.text);
         // For the empty text onnxruntime differs from itself by this much: its two vectors have a
@@ -83,6 +87,23 @@ fn vectors_agree_with_onnxruntime() {
         let least = if item.text.is_empty() { 0.9989 } else { 0.999 };
         let optimised = cosine(&found.vector, &item.optimised);
         assert!(optimised >= least, "{optimised} for {:?}", item.text);
+    }
+}
+
+#[test]
+fn int8_vectors_stay_close_to_float32() {
+    assert_eq!(
+        EMBEDDER.arithmetic(),
+        Arithmetic::Int8,
+        "{:?}",
+        EMBEDDER.fallback()
+    );
+    let (mut worst, mut sum) = (1f32, 0.0);
+    let items = reference().items;
+    for item in &items {
+        let found = EMBEDDER.embed(&item.text).unwrap();
+        let plain = cosine(&found.vector, &item.plain);
+        (worst, sum) = (worst.min(plain), sum + plain);
         let length = dot_f32(&found.vector, &found.vector).sqrt();
         assert!(
             (length - 1.0).abs() < 1e-5,
@@ -90,6 +111,20 @@ fn vectors_agree_with_onnxruntime() {
             item.text
         );
         assert_eq!(found.tokens as usize, item.ids.len());
+    }
+    let mean = sum / items.len() as f32;
+    assert!(
+        worst >= 0.998 && mean >= 0.9995,
+        "worst {worst}, mean {mean}"
+    );
+}
+
+#[test]
+fn texts_embedded_together_and_alone_have_the_same_vectors() {
+    let items = reference().items;
+    let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
+    for (embedding, text) in EMBEDDER.embed_all(&texts).unwrap().iter().zip(&texts) {
+        assert_eq!(embedding, &EMBEDDER.embed(text).unwrap(), "{text:?}");
     }
 }
 
@@ -309,10 +344,15 @@ fn a_history_is_embedded_searched_and_kept_for_the_next_visit() {
     let (id, _) = driver.send(open(false), vec![]);
     let mut out = driver.finish();
     let last = out.pop().unwrap();
-    let progress = out
+    let told = out
         .iter()
-        .filter(|message| message.message.id == id)
-        .count();
+        .filter_map(|message| match &message.message.event {
+            Event::Progress { done, total, .. } if message.message.id == id => {
+                Some((*done, *total))
+            }
+            _ => None,
+        });
+    let told: Vec<_> = told.collect();
     let Event::Done {
         answer: Answer::HistoryOpen {
             chunks, embedded, ..
@@ -322,11 +362,10 @@ fn a_history_is_embedded_searched_and_kept_for_the_next_visit() {
         panic!("{last:?}")
     };
     assert_eq!(embedded, chunks);
-    assert_eq!(
-        progress,
-        chunks as usize + sessions().len(),
-        "one for each session and passage"
-    );
+    let cut: Vec<_> = (1..=3).map(|n| (n, 3)).collect();
+    assert_eq!(told[..3], cut, "one for each session");
+    let all = u64::from(chunks);
+    assert_eq!(told.last(), Some(&(all, all)), "and up to the last passage");
 
     let hits = driver.hits("food without spices", SearchMethod::Exact);
     assert!(hits.iter().all(|(id, _)| id.starts_with("s2#")), "{hits:?}");
@@ -356,9 +395,9 @@ fn a_history_is_embedded_searched_and_kept_for_the_next_visit() {
 fn a_cancel_between_two_passages_ends_the_request() {
     let mut driver = Driver::with_model();
     let (target, _) = driver.send(open(false), vec![]);
-    // Three sessions are cut, the stage changes, one passage is embedded.
-    let steps: Vec<_> = (0..5).map(|_| driver.engine.step().len()).collect();
-    assert_eq!(steps, [1, 1, 1, 0, 1]);
+    // Three sessions are cut, the stage changes, a batch starts, one half layer is done.
+    let steps: Vec<_> = (0..6).map(|_| driver.engine.step().len()).collect();
+    assert_eq!(steps, [1, 1, 1, 0, 0, 0]);
     assert!(!driver.engine.idle());
     let (cancel, out) = driver.send(Request::Cancel { target }, vec![]);
     assert_eq!(
@@ -401,6 +440,77 @@ fn short_requests_overtake_long_ones_they_do_not_depend_on() {
         order,
         [check, embed, opening, waits].map(|id| format!("{id} done"))
     );
+}
+
+#[test]
+fn a_query_does_not_wait_for_the_passage_under_way() {
+    let mut driver = Driver::with_model();
+    driver.ask(open(false), vec![]).unwrap();
+    let texts = vec!["The cat ate my houseplant again. ".repeat(60); 3];
+    let (background, _) = driver.send(Request::EmbedPassages { texts }, vec![]);
+    // The first passage is in the middle of its twelve half layers.
+    for _ in 0..6 {
+        assert!(driver.engine.step().is_empty());
+    }
+    let (query, _) = driver.send(search("h", "noodles", SearchMethod::Exact), vec![]);
+    let mut steps = 0;
+    let first = loop {
+        steps += 1;
+        if let Some(line) = summary(&driver.engine.step()).pop()
+            && line.ends_with("done")
+        {
+            break line;
+        }
+    };
+    assert_eq!(first, format!("{query} done"));
+    assert!(
+        steps <= 15,
+        "a start, twelve half layers, the search: {steps}"
+    );
+    let last = summary(&driver.finish()).pop().unwrap();
+    assert_eq!(last, format!("{background} done"));
+}
+
+#[test]
+fn a_history_cut_here_and_embedded_elsewhere_is_the_same() {
+    let mut driver = Driver::with_model();
+    let (_, whole) = driver.ask(open(false), vec![]).unwrap();
+    let cut = Request::CutHistory {
+        sessions: sessions(),
+        chunking: SMALL,
+    };
+    let (Answer::Cut { spans, texts }, _) = driver.ask(cut, vec![]).unwrap() else {
+        panic!("a cut is answered by chunks")
+    };
+    let mut other = Driver::with_model();
+    let embed = Request::EmbedPassages { texts };
+    let (Answer::PassageVectors { dim, cut: 0, .. }, bytes) = other.ask(embed, vec![]).unwrap()
+    else {
+        panic!("passages are answered by vectors")
+    };
+    let mut file = VectorFile::new(dim);
+    let floats: Vec<f32> = bytes[0]
+        .as_chunks()
+        .0
+        .iter()
+        .map(|b| f32::from_le_bytes(*b))
+        .collect();
+    for (span, vector) in spans.into_iter().zip(floats.chunks(dim as usize)) {
+        file.push(span, vector);
+    }
+    assert_eq!(file.encode(), whole[0]);
+}
+
+#[test]
+fn words_are_searched_without_a_model_and_fused_with_one() {
+    let mut driver = Driver::with_model();
+    let (_, kept) = driver.ask(open(false), vec![]).unwrap();
+    let mut bare = Driver::new();
+    bare.ask(open(true), kept).unwrap();
+    let hits = bare.hits("my houseplant", SearchMethod::Lexical);
+    assert_eq!(hits[0].0, "s3#0");
+    let hits = driver.hits("meals, no chilli", SearchMethod::Fused);
+    assert!(hits[0].0.starts_with("s2#"), "{hits:?}");
 }
 
 #[test]

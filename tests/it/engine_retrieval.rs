@@ -7,7 +7,8 @@ use iba_lab::bench::hidden::HiddenInstance;
 use iba_lab::bench::manifest::{Manifest, ShardRef};
 use iba_lab::bench::visible::{Instance, Session};
 use iba_lab::embed::{Chunking, Passage, VectorFile, chunk_sessions, passages};
-use iba_lab::search::{Exact, Index};
+use iba_lab::search::lexical::fuse;
+use iba_lab::search::{Exact, Index, Lexical};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -250,4 +251,53 @@ fn the_same_evidence_is_found_as_by_the_reference() {
         share(at_3),
         share(at_10)
     );
+}
+
+/// Evidence sessions found by words, and by words and vectors together.
+#[test]
+fn words_add_evidence_to_vectors() {
+    let mut found = [[0usize; 2]; 3];
+    let mut total = 0;
+    for (_, shard) in shards() {
+        let vectors = &shard.vectors;
+        let exact = Exact::new(
+            vectors.dim as usize,
+            vectors.scales.clone(),
+            vectors.rows.clone(),
+        );
+        let lexical = Lexical::new(shard.passages.iter().map(|p| p.text.as_str()));
+        for (instance, hidden) in &shard.instances {
+            let task = instance.task.text();
+            let near = exact.search(&EMBEDDER.embed(&task).unwrap().vector, 100);
+            let same = lexical.search(&task, 100);
+            let both = fuse(&[near.clone(), same.clone()], 100);
+            let evidence: BTreeSet<_> =
+                hidden.evidence.iter().map(|e| e.session.as_str()).collect();
+            total += evidence.len();
+            for (found, ranking) in found.iter_mut().zip([near, same, both]) {
+                for (found, k) in found.iter_mut().zip([3, 10]) {
+                    let top = ranking.iter().take(k);
+                    let top: BTreeSet<_> = top
+                        .map(|(row, _)| shard.passages[*row as usize].session.as_str())
+                        .collect();
+                    *found += evidence.intersection(&top).count();
+                }
+            }
+        }
+    }
+    let share = |n: usize| n as f64 / total as f64;
+    for (name, [at_3, at_10]) in ["vectors", "words", "fused"].iter().zip(found) {
+        println!(
+            "{name}: evidence recall @3 {:.3}, @10 {:.3}",
+            share(at_3),
+            share(at_10)
+        );
+    }
+    let [vectors, words, fused] = found;
+    for k in 0..2 {
+        assert!(
+            fused[k] > vectors[k].max(words[k]),
+            "each finds what the other misses"
+        );
+    }
 }

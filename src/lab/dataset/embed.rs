@@ -29,11 +29,13 @@ pub fn embed(
         .ok_or_else(|| LabError::Refused(format!("{} is no folder of a model", model.display())))?;
     let onnx = read(&model.join(ONNX))?;
     let tokenizer = read(&model.join(TOKENIZER))?;
-    let embedder = Embedder::load(onnx.clone(), &tokenizer, ModelSpec::plain(max_tokens)).map_err(refused)?;
+    let model_sha256 = hash::sha256_hex(&onnx);
+    let spec = ModelSpec::plain(max_tokens);
+    let embedder = Embedder::load(onnx, &tokenizer, spec).map_err(refused)?;
     let chunking = Chunking::default();
     let set = EmbeddingSet {
         model: name.to_owned(),
-        model_sha256: hash::sha256_hex(&onnx),
+        model_sha256,
         dim: embedder.dim(),
         chunk_tokens: chunking.tokens,
         chunk_overlap: chunking.overlap,

@@ -94,7 +94,11 @@ impl Rows {
             self.scales[row] = scale;
             let tile = &mut self.words[row / TILE * self.pairs..][..self.pairs];
             let factor = F4::splat(factor);
-            for (entries, block) in tile.as_chunks_mut::<2>().0.iter_mut().zip(values.as_chunks().0)
+            for (entries, block) in tile
+                .as_chunks_mut::<2>()
+                .0
+                .iter_mut()
+                .zip(values.as_chunks().0)
             {
                 let [low, high] = F4::load(block).mul(factor).round().pairs();
                 entries[0][row % TILE] = low;
@@ -195,8 +199,7 @@ impl Linear {
                 let sums = product(rows.tile(tile), panel);
                 for (row, sums) in rows.rows_of(tile).zip(sums) {
                     let scale = F4::splat(rows.scale(row));
-                    let value =
-                        |n: usize| sums[n].float().mul_add(scale.mul(scales[n]), bias[n]);
+                    let value = |n: usize| sums[n].float().mul_add(scale.mul(scales[n]), bias[n]);
                     put(row, column, [value(0), value(1)]);
                 }
             }
@@ -204,13 +207,7 @@ impl Linear {
     }
 
     /// All outputs as a matrix.
-    pub fn write(
-        &self,
-        file: &[u8],
-        rows: &Rows,
-        panel: &mut Vec<[[i32; 4]; 2]>,
-        out: &mut [f32],
-    ) {
+    pub fn write(&self, file: &[u8], rows: &Rows, panel: &mut Vec<[[i32; 4]; 2]>, out: &mut [f32]) {
         let width = self.outputs;
         self.apply(file, rows, panel, |row, column, values| {
             store(&mut out[row * width + column..], values);
@@ -227,7 +224,10 @@ impl Linear {
     ) {
         let width = self.outputs;
         self.apply(file, rows, panel, |row, column, [left, right]| {
-            store(&mut out[row * width + column..], [left.gelu(), right.gelu()]);
+            store(
+                &mut out[row * width + column..],
+                [left.gelu(), right.gelu()],
+            );
         });
     }
 
@@ -325,7 +325,11 @@ mod tests {
             let mut out = vec![0.0; 8];
             linear.write(&[], &rows, &mut Vec::new(), &mut out);
             let wanted = -256.0 * width as f32;
-            assert!((out[7] / wanted - 1.0).abs() < 1e-6, "{} of {width}", out[7]);
+            assert!(
+                (out[7] / wanted - 1.0).abs() < 1e-6,
+                "{} of {width}",
+                out[7]
+            );
         }
     }
 

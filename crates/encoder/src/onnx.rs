@@ -44,7 +44,6 @@ struct Attribute<'a> {
     name: &'a str,
     float: f32,
     int: i64,
-    ints: Vec<i64>,
     tensor: Option<Tensor>,
 }
 
@@ -83,8 +82,9 @@ impl Tensor {
     pub fn floats(&self, file: &[u8]) -> Option<Vec<f32>> {
         match self.float_bytes() {
             Some(range) => Some(floats(&file[range])),
-            None => (self.kind == FLOAT && self.floats.len() == self.len())
-                .then(|| self.floats.clone()),
+            None => {
+                (self.kind == FLOAT && self.floats.len() == self.len()).then(|| self.floats.clone())
+            }
         }
     }
 
@@ -219,10 +219,6 @@ impl Node<'_> {
         self.attribute(name).map(|found| found.int)
     }
 
-    pub fn ints(&self, name: &str) -> Option<&[i64]> {
-        self.attribute(name).map(|found| found.ints.as_slice())
-    }
-
     pub fn float(&self, name: &str) -> Option<f32> {
         self.attribute(name).map(|found| found.float)
     }
@@ -254,7 +250,6 @@ fn attribute<'a>(file: &'a [u8], range: Range<usize>) -> Result<Attribute<'a>, U
             (2, Value::Fixed32(bits)) => out.float = f32::from_bits(bits),
             (3, Value::Int(value)) => out.int = value as i64,
             (5, Value::Bytes(range)) => out.tensor = Some(tensor(file, range)?.1),
-            (8, value) => out.ints.extend(numbers(file, value)?),
             _ => {}
         }
     }
@@ -413,9 +408,10 @@ mod tests {
     /// after `onnx.proto`.
     const ADD: &[u8] = &[
         0x08, 7, // ir_version
-        0x3a, 44, // graph
+        0x3a, 42, // graph
         0x0a, 14, // node
-        0x0a, 1, b'x', 0x0a, 1, b'c', 0x12, 1, b'y', 0x22, 3, b'A', b'd', b'd', // Add(x, c) -> y
+        0x0a, 1, b'x', 0x0a, 1, b'c', 0x12, 1, b'y', 0x22, 3, b'A', b'd',
+        b'd', // Add(x, c) -> y
         0x2a, 17, // initializer
         0x08, 2, 0x10, 1, 0x42, 1, b'c', 0x4a, 8, 0, 0, 0xc0, 0x3f, 0, 0, 0, 0xc0, // c
         0x62, 3, 0x0a, 1, b'y', // output

@@ -467,9 +467,8 @@ mod imp {
             Self(from_fn(|n| (from[n / 2] >> (16 * (n % 2))) as i16))
         }
         pub fn store(self, to: &mut [i32; 4]) {
-            *to = from_fn(|n| {
-                i32::from(self.0[2 * n] as u16) | (i32::from(self.0[2 * n + 1]) << 16)
-            });
+            *to =
+                from_fn(|n| i32::from(self.0[2 * n] as u16) | (i32::from(self.0[2 * n + 1]) << 16));
         }
         /// Four times the same pair.
         pub fn splat_pair(pair: &i32) -> Self {
@@ -481,7 +480,13 @@ mod imp {
         }
         /// Lanes of both in turn, the first four and the last four of each.
         pub fn interleave(self, other: Self) -> [Self; 2] {
-            let lane = |n: usize| if n % 2 == 0 { self.0[n / 2] } else { other.0[n / 2] };
+            let lane = |n: usize| {
+                if n % 2 == 0 {
+                    self.0[n / 2]
+                } else {
+                    other.0[n / 2]
+                }
+            };
             [Self(from_fn(lane)), Self(from_fn(|n| lane(n + 8)))]
         }
         /// The sum of products of each pair of lanes.
@@ -543,7 +548,12 @@ mod tests {
         // 300 a - 4095 b for the four pairs.
         assert_eq!(
             pair.dot(bytes).float().array(),
-            [300.0 + 4095.0, 600.0, 300.0 * 127.0 + 4095.0 * 128.0, -12285.0]
+            [
+                300.0 + 4095.0,
+                600.0,
+                300.0 * 127.0 + 4095.0 * 128.0,
+                -12285.0
+            ]
         );
         let [first, last] = bytes.interleave(H8::load_bytes(&[9, 8, 7, 6, 5, 4, 3, 2]));
         let mut words = [0; 4];
@@ -552,6 +562,9 @@ mod tests {
         assert_eq!(words[1], (8 << 16) | 0xffff);
         last.store(&mut words);
         assert_eq!(words[3], (2 << 16) | 3);
-        assert_eq!(H8::load(&words).dot(H8::splat_pair(&1)).float().array()[3], 3.0);
+        assert_eq!(
+            H8::load(&words).dot(H8::splat_pair(&1)).float().array()[3],
+            3.0
+        );
     }
 }

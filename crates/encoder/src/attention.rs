@@ -120,8 +120,7 @@ impl Scratch {
             let segment = key / SEGMENT * panels;
             for panel in 0..panels {
                 let column = panel * PANEL;
-                let [left, right] =
-                    quantised(key, column).interleave(quantised(key + 1, column));
+                let [left, right] = quantised(key, column).interleave(quantised(key + 1, column));
                 let at = (segment + panel) * (SEGMENT / 2) + key % SEGMENT / 2;
                 left.store(&mut self.values[at][0]);
                 right.store(&mut self.values[at][1]);
@@ -143,10 +142,7 @@ impl Scratch {
             for (n, row) in rows.clone().enumerate() {
                 let scale = F4::splat(self.queries.scale(row) * head.scale);
                 let score = |half: usize| sums[n][half].float().mul(scale.mul(scales[half]));
-                store(
-                    &mut self.scores[n * width + key..],
-                    [score(0), score(1)],
-                );
+                store(&mut self.scores[n * width + key..], [score(0), score(1)]);
             }
         }
         if let Some(bias) = head.bias {
@@ -175,7 +171,12 @@ impl Scratch {
                 .fold(F4::splat(f32::MIN), |top, block| top.max(F4::load(block)));
             let top = F4::splat(top.largest());
             let mut sum = F4::splat(0.0);
-            for (entries, block) in self.probabilities.as_chunks_mut::<2>().0.iter_mut().zip(blocks)
+            for (entries, block) in self
+                .probabilities
+                .as_chunks_mut::<2>()
+                .0
+                .iter_mut()
+                .zip(blocks)
             {
                 let share = F4::load(block).sub(top).exp();
                 let whole = share.mul(F4::splat(PROBABILITY)).round();
@@ -278,7 +279,10 @@ mod tests {
                 let mut out = vec![0.0; len * hidden];
                 Scratch::default().attend(inputs, head, &mut out);
                 for (found, wanted) in out.iter().zip(reference(inputs, head)) {
-                    assert!((found - wanted).abs() < 2e-3, "{len} keys: {found} {wanted}");
+                    assert!(
+                        (found - wanted).abs() < 2e-3,
+                        "{len} keys: {found} {wanted}"
+                    );
                 }
             }
         }

@@ -7,8 +7,7 @@
 use super::gemm::{Bytes, Linear, PANEL, scale_of};
 use super::onnx::{FLOAT, Graph, Node, Tensor, Unfit, unfit};
 use super::tables::{Embeddings, Kind, RelativeBias, Table};
-use super::{Layer, Norm, Parts};
-use crate::embed::spec::Pooling;
+use super::{Layer, Norm, Parts, Pooling};
 
 type Found<T> = Result<T, Unfit>;
 
@@ -34,8 +33,7 @@ impl Search<'_> {
         let Some(output) = named.or(outputs.first()) else {
             return unfit("the graph has no output");
         };
-        let (pooled, normalised) = self.normalised(output);
-        let (mut last, pooling) = self.pooled(pooled);
+        let (mut last, pooling) = self.pooled(self.before_length(output));
         let (mut layers, mut biases) = (Vec::new(), Vec::new());
         let (norm, sum) = loop {
             let Some((norm, sum)) = self.norm(last) else {
@@ -67,21 +65,24 @@ impl Search<'_> {
             bias: self.relative(biases, hidden / layers[0].head_width)?,
             layers,
             pooling,
-            normalised,
         })
     }
 
-    /// What lies before a division by the Euclidean length, if there is one.
-    fn normalised<'s>(&'s self, name: &'s str) -> (&'s str, bool) {
+    /// What lies before a division by the Euclidean length, if there is one: vectors are made
+    /// unit vectors anyway.
+    fn before_length<'s>(&'s self, name: &'s str) -> &'s str {
         if let Some(node) = self.graph.made_by(name, "LpNormalization") {
-            return (node.inputs[0], true);
+            return node.inputs[0];
         }
-        let Some((top, bottom)) = self.pair(name, "Div") else {
-            return (name, false);
-        };
-        let length = |node: &Node| matches!(node.op, "Sqrt" | "ReduceL2");
-        let length = self.graph.depends_on(bottom, &length) && self.graph.reaches(bottom, top);
-        if length { (top, true) } else { (name, false) }
+        let root = |node: &Node| matches!(node.op, "Sqrt" | "ReduceL2");
+        match self.pair(name, "Div") {
+            Some((top, length))
+                if self.graph.depends_on(length, &root) && self.graph.reaches(length, top) =>
+            {
+                top
+            }
+            _ => name,
+        }
     }
 
     /// What lies before the pooling, and which one it is.
@@ -474,7 +475,9 @@ impl Search<'_> {
 
     fn all_zero(&self, index: &str) -> bool {
         let zero_fill = |node: &Node| node.op == "ConstantOfShape";
-        let constant = self.integers(index).is_some_and(|n| n.iter().all(|n| *n == 0));
+        let constant = self
+            .integers(index)
+            .is_some_and(|n| n.iter().all(|n| *n == 0));
         constant || self.same(index, "token_type_ids") || self.graph.depends_on(index, &zero_fill)
     }
 

@@ -14,11 +14,19 @@ mod tables;
 
 pub use onnx::Unfit;
 
-use super::spec::Pooling;
 use attention::{Head, Inputs};
 use gemm::{Linear, Rows, Source};
 use lanes::F4;
 use tables::{Embeddings, RelativeBias};
+
+/// How the vectors of tokens become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// The mean over tokens.
+    Mean,
+    /// The first token's.
+    Cls,
+}
 
 /// Rows that go through the feed-forward layers together; their inner values stay in the cache.
 const BLOCK: usize = 128;
@@ -39,7 +47,6 @@ struct Parts {
     bias: Option<RelativeBias>,
     /// What the graph itself makes of the last layer.
     pooling: Option<Pooling>,
-    normalised: bool,
 }
 
 /// Layer normalisation.
@@ -101,11 +108,6 @@ impl Encoder {
     /// How the graph pools, when it does.
     pub fn pooling(&self) -> Option<Pooling> {
         self.parts.pooling
-    }
-
-    /// Whether the graph itself makes unit vectors.
-    pub fn normalised(&self) -> bool {
-        self.parts.normalised
     }
 
     /// The longest input that the position table serves.
@@ -241,7 +243,7 @@ impl Norm {
 }
 
 /// One vector of the rows of a text.
-pub(super) fn pool(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
+pub fn pool(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
     match pooling {
         Pooling::Cls => rows[..width].to_vec(),
         Pooling::Mean => {
