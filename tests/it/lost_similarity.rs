@@ -2,7 +2,7 @@
 //! IBA-Mini with the shipped embedding model, against what its author wrote.
 
 use crate::support::{path, sources};
-use iba_lab::embed::Embedder;
+use iba_lab::embed::{Embedder, ModelSpec};
 use iba_lab::run::lost::links::SIMILAR;
 
 /// A preference, and the requirement the author derived from it: the same wish in other words.
@@ -42,7 +42,12 @@ fn pairs(embedder: &Embedder) -> Vec<Vec<Pair>> {
 fn similarity_finds_most_wishes_and_takes_few_others_for_them() {
     let folder = path("public/models/all-minilm-l6-v2");
     let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
-    let embedder = Embedder::load(&read("model_int8.onnx"), &read("tokenizer.json"), 256).unwrap();
+    let embedder = Embedder::load(
+        read("model_int8.onnx"),
+        &read("tokenizer.json"),
+        ModelSpec::plain(256),
+    )
+    .unwrap();
     let (mut same, mut other) = (Vec::new(), Vec::new());
     for instance in pairs(&embedder) {
         for (n, pair) in instance.iter().enumerate() {

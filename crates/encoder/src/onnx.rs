@@ -256,7 +256,7 @@ fn attribute<'a>(file: &'a [u8], range: Range<usize>) -> Result<Attribute<'a>, U
     Ok(out)
 }
 
-fn tensor<'a>(file: &'a [u8], range: Range<usize>) -> Result<(&'a str, Tensor), Unfit> {
+fn tensor(file: &[u8], range: Range<usize>) -> Result<(&str, Tensor), Unfit> {
     let (mut name, mut out) = ("", Tensor::default());
     for field in Fields::new(file, range) {
         match field? {
@@ -282,7 +282,7 @@ fn tensor<'a>(file: &'a [u8], range: Range<usize>) -> Result<(&'a str, Tensor), 
     Ok((name, out))
 }
 
-fn value_name<'a>(file: &'a [u8], range: Range<usize>) -> Result<&'a str, Unfit> {
+fn value_name(file: &[u8], range: Range<usize>) -> Result<&str, Unfit> {
     for field in Fields::new(file, range) {
         if let (1, Value::Bytes(range)) = field? {
             return text(file, range);
