@@ -27,9 +27,13 @@ pub enum System {
     OracleEvidence,
     /// Reference point: IBA-Agent on the history of somebody else.
     OtherHistory,
+    /// Another program's outputs, brought in from a file; [`ModelRef::External`] names it.
+    Imported,
+    /// The gold-labelled samples of a dataset, for calibrating judges.
+    Samples,
 }
 
-/// All systems in the order of menus.
+/// All systems that can be run, in the order of menus.
 pub const SYSTEMS: [System; 10] = [
     System::IbaAgent,
     System::IbaAgentFc,
@@ -101,6 +105,8 @@ impl System {
             System::WholeHistory => "Whole history",
             System::OracleEvidence => "Oracle evidence",
             System::OtherHistory => "Another user's history",
+            System::Imported => "Imported",
+            System::Samples => "Gold-labelled samples",
         }
     }
 
@@ -135,7 +141,14 @@ impl System {
             System::OtherHistory => {
                 "IBA-Agent over the history of another user of the dataset: what personalising for the wrong person does."
             }
+            System::Imported => "Outputs of another program, judged here.",
+            System::Samples => "Outputs whose requirements a person labelled, for measuring judges.",
         }
+    }
+
+    /// Its outputs are given, so that only judges have work to do.
+    pub fn is_given(self) -> bool {
+        matches!(self, System::Imported | System::Samples)
     }
 
     /// Its part of the menu.
@@ -150,6 +163,9 @@ impl System {
 
     /// Why this model cannot drive the system, with the next step; `None` when it can.
     pub fn refuses(self, model: &ModelRef) -> Option<&'static str> {
+        if self.is_given() {
+            return Some("This output was given, not made here. Choose a system to run.");
+        }
         (self == System::IbaAgentFc && *model == ModelRef::Embedded).then_some(
             "IBA-Agent (FC) needs a language model, because the model itself picks the tools. \
              Choose an endpoint under Settings, or run IBA-Agent in its fixed order.",

@@ -31,7 +31,7 @@ pub fn steps(system: System, action: Action, questions: bool) -> Vec<StageId> {
         SalienceReranking,
     ];
     let mut steps: Vec<StageId> = match system {
-        System::IbaAgentFc => return Vec::new(),
+        System::IbaAgentFc | System::Imported | System::Samples => return Vec::new(),
         System::IbaAgent | System::OtherHistory | System::WoBtDa | System::WoSynthesis => {
             deep.to_vec()
         }

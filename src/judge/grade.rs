@@ -40,20 +40,58 @@ pub async fn judge_instance(
         decided: &decided,
         rest: &rest,
     };
+    by_panel(env, panel, &case, asked).await
+}
+
+/// The models' verdicts alone on every requirement, whatever a rule could decide: for comparing a
+/// judge with labels. Errors as [`judge_instance`].
+pub async fn judge_by_models(
+    env: &impl Env,
+    panel: &Panel,
+    output: &Output,
+    instance: &Instance,
+    hidden: &HiddenInstance,
+) -> Result<Vec<Judgement>, StepError> {
+    env.emit(RunEvent::JudgeStarted);
+    let rest: Vec<&Requirement> = hidden.requirements.iter().collect();
+    let case = Case {
+        output,
+        instance,
+        hidden,
+        decided: &[],
+        rest: &rest,
+    };
+    let plain = Panel {
+        judges: panel
+            .judges
+            .iter()
+            .cloned()
+            .map(|judge| JudgeModel {
+                judge_checkable: false,
+                ..judge
+            })
+            .collect(),
+        ..*panel
+    };
+    by_panel(env, &plain, &case, |_| true).await
+}
+
+/// Asks those judges of the panel that have something to do.
+async fn by_panel(
+    env: &impl Env,
+    panel: &Panel,
+    case: &Case<'_>,
+    asked: impl Fn(&JudgeModel) -> bool,
+) -> Result<Vec<Judgement>, StepError> {
     let names = panel.names();
-    let judges = panel
-        .judges
-        .iter()
-        .enumerate()
-        .filter(|(_, judge)| asked(judge));
-    let asked = judges.map(|(n, judge)| {
+    let judges = panel.judges.iter().enumerate();
+    let asked = judges.filter(|(_, judge)| asked(judge)).map(|(n, judge)| {
         let seat = Seat {
             index: n as u8,
             name: names[n].clone(),
             judge,
             shuffle_seed: panel.shuffle_seed,
         };
-        let case = &case;
         async move { of_judge(env, case, seat).await }
     });
     let answers = try_join_all(asked).await?;

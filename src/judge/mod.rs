@@ -12,7 +12,7 @@ pub mod panel;
 #[cfg(feature = "engine")]
 mod pattern;
 
-pub use grade::{PROGRAMMATIC, judge_instance};
+pub use grade::{PROGRAMMATIC, judge_by_models, judge_instance};
 pub use order::Order;
 pub use panel::{JudgeModel, Panel};
 

@@ -1,6 +1,7 @@
 //! Result files and the numbers read off them. The format is Inspect's `EvalLog`, version 2; what
 //! only we know lies under `metadata`. Needs no network and holds no key: no type here has one.
 
+pub mod calibration;
 pub mod csv;
 pub mod error;
 pub mod figure;

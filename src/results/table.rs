@@ -1,6 +1,7 @@
 //! The domain table in the layout of the paper: one row for each system, model and judge, nine
 //! domains and Overall. Every row says how many instances stand behind it and what is missing.
 
+use crate::agent::system::System;
 use crate::bench::ids::DomainId;
 use crate::results::file::{LoadedResult, ScoreValue};
 use crate::run::record::{RunRecord, RunStatus};
@@ -145,7 +146,8 @@ fn own<'a>(
     columns: &[Column],
 ) -> Vec<TableRow> {
     let mut groups: Vec<Vec<&RunRecord>> = Vec::new();
-    for record in records {
+    // Gold-labelled samples measure judges, not systems.
+    for record in records.filter(|record| record.system != System::Samples) {
         match groups.iter_mut().find(|group| group[0].same_setup(record)) {
             Some(group) => group.push(record),
             None => groups.push(vec![record]),

@@ -11,13 +11,13 @@ use crate::agent::embedded::EmbeddedMind;
 use crate::agent::llm_mind::LlmMind;
 use crate::agent::memo::StageMemo;
 use crate::agent::pipeline::{self, Job, Supplied, Trajectory};
-use crate::agent::trace::System;
+use crate::agent::trace::{Output, System};
 use crate::bench::hidden::{HiddenInstance, PreferenceKind, Requirement};
 use crate::bench::ids::{DomainId, RequirementId};
 use crate::bench::visible::{History, Instance};
 use crate::embed::Passage;
 use crate::judge::opinion::{self, Standing};
-use crate::judge::{Panel, judge_instance};
+use crate::judge::{Panel, judge_by_models, judge_instance};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -91,6 +91,47 @@ pub async fn run_instance(
     };
     record.ended_ms = Some(env.now_ms());
     record
+}
+
+/// Judges an output that was not made here: another program's, or a gold-labelled sample. The
+/// record has no stages.
+pub async fn judge_given(
+    env: &impl Env,
+    spec: &RunSpec,
+    case: Case<'_>,
+    output: Output,
+) -> RunRecord {
+    let mut record = begin(env.now_ms(), spec, case);
+    if spec.system == System::Samples {
+        label(&mut record, case.hidden);
+    }
+    let Case {
+        instance, hidden, ..
+    } = case;
+    let judged = match spec.system {
+        System::Samples => judge_by_models(env, &spec.panel, &output, instance, hidden).await,
+        _ => judge_instance(env, &spec.panel, &output, instance, hidden).await,
+    };
+    record.output = Some(output);
+    record.status = match judged {
+        Err(error) => status_of(error),
+        Ok(judgements) => {
+            record.judgements = judgements;
+            RunStatus::Done
+        }
+    };
+    record.ended_ms = Some(env.now_ms());
+    record
+}
+
+/// Writes the author's labels beside the requirements.
+fn label(record: &mut RunRecord, hidden: &HiddenInstance) {
+    let Some(sample) = &hidden.sample else {
+        return;
+    };
+    for note in &mut record.requirements {
+        note.gold = sample.labels.get(&note.id).map(|label| *label == 1);
+    }
 }
 
 /// What the later stages made of the requirements that not every judge saw met.
@@ -177,7 +218,8 @@ async fn act(
 
 async fn with_mind(env: &impl Env, spec: &RunSpec, job: &Job<'_>) -> Trajectory {
     match &spec.agent {
-        ModelRef::Embedded => pipeline::run(env, &EmbeddedMind, job).await,
+        // Outputs that were brought in are refused by the pipeline.
+        ModelRef::Embedded | ModelRef::External { .. } => pipeline::run(env, &EmbeddedMind, job).await,
         ModelRef::Endpoint { base_url, model } => {
             let mind = LlmMind {
                 model: model.clone(),
@@ -280,6 +322,7 @@ fn note(requirement: &Requirement, hidden: &HiddenInstance) -> RequirementNote {
         signals,
         dynamic: preference.is_some_and(|p| p.kind == PreferenceKind::Dynamic),
         slot: hidden.slot_of(&requirement.id).map(str::to_owned),
+        gold: None,
     }
 }
 

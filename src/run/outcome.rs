@@ -153,6 +153,7 @@ fn path(hidden: &HiddenInstance, row: &Row, record: &RunRecord) -> Option<Path> 
         signals: Vec::new(),
         dynamic: kind == Some(PreferenceKind::Dynamic),
         slot: hidden.slot_of(&row.id).map(str::to_owned),
+        gold: None,
     };
     funnel::path(record, &note)
 }

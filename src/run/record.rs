@@ -114,6 +114,8 @@ pub enum ModelRef {
     Embedded,
     /// A model behind an OpenAI-compatible address.
     Endpoint { base_url: String, model: String },
+    /// Whoever made outputs that were brought in from a file, as that file or the visitor names it.
+    External { name: String },
 }
 
 impl ModelRef {
@@ -122,6 +124,7 @@ impl ModelRef {
         match self {
             ModelRef::Embedded => "embedded baseline (no language model)".to_owned(),
             ModelRef::Endpoint { model, .. } => model.clone(),
+            ModelRef::External { name } => name.clone(),
         }
     }
 }
@@ -138,6 +141,9 @@ pub struct RequirementNote {
     /// The slot it is tied to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
+    /// Whether a person labelled the output as meeting it; only for gold-labelled samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gold: Option<bool>,
 }
 
 /// One system on one instance, once.

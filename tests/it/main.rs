@@ -8,6 +8,7 @@ mod engine;
 mod engine_retrieval;
 mod engine_search;
 mod function_calling;
+mod given;
 mod hidden;
 mod judge;
 mod judge_panel;

@@ -90,6 +90,7 @@ fn note(n: usize) -> RequirementNote {
         signals: vec!["complaint".to_owned()],
         dynamic: n == 1,
         slot: (n == 0).then(|| "spiciness".to_owned()),
+        gold: None,
     }
 }
 

@@ -226,14 +226,14 @@ fn epochs(records: &[&RunRecord]) -> u32 {
 
 fn base_url(model: &ModelRef) -> Option<String> {
     match model {
-        ModelRef::Embedded => None,
+        ModelRef::Embedded | ModelRef::External { .. } => None,
         ModelRef::Endpoint { base_url, .. } => Some(base_url.clone()),
     }
 }
 
 fn generate_config(record: &RunRecord) -> GenerateConfig {
     match record.agent {
-        ModelRef::Embedded => GenerateConfig::default(),
+        ModelRef::Embedded | ModelRef::External { .. } => GenerateConfig::default(),
         ModelRef::Endpoint { .. } => GenerateConfig {
             max_tokens: Some(record.params.max_output_tokens),
             temperature: record.params.temperature,

@@ -2,6 +2,7 @@
 //! by where it ended and grouped by what it is.
 
 use super::{GATES, Gate, Loss, Path, Wanted, trace};
+use crate::agent::trace::System;
 use crate::bench::ids::{DomainId, InstanceId, RequirementId, SessionId};
 use crate::judge::opinion::{Standing, standing};
 use crate::run::record::{RequirementNote, RunRecord, RunStatus};
@@ -71,7 +72,8 @@ pub fn path(record: &RunRecord, note: &RequirementNote) -> Option<Path> {
 
 /// The scored requirements of finished runs.
 pub fn cases<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<Case> {
-    let done = |record: &&RunRecord| record.status == RunStatus::Done;
+    let done =
+        |record: &&RunRecord| record.status == RunStatus::Done && record.system != System::Samples;
     let records = records.into_iter().filter(done);
     records.flat_map(of_record).collect()
 }

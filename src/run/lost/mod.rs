@@ -417,14 +417,12 @@ fn dropped(outcome: &StageOutcome) -> &[Dropped] {
 /// The exact gates end a trace at once. Behind them the means can err, so that the furthest gate
 /// passed counts: a plan that takes a wish up had it, whatever the extraction seemed to lack.
 fn loss(wanted: Wanted<'_>, steps: &[Step]) -> Loss {
-    if steps.iter().all(|step| step.passed == Passed::NotRun) {
-        return Loss::Unknown;
-    }
     // Whether the output expresses it is in doubt, so nothing before it can have lost it.
     if wanted.disputed {
         return Loss::At(Gate::Agreed);
     }
-    if wanted.sessions.is_empty() {
+    let untraced = steps.iter().all(|step| step.passed == Passed::NotRun);
+    if untraced || wanted.sessions.is_empty() {
         return Loss::Unknown;
     }
     let mut latest_lost = None;
