@@ -104,6 +104,10 @@ impl<E: Env, M: Mind> Run<'_, E, M> {
                 self.think_and_write(passages).await
             }
             System::IbaAgentFc => fc::act(self).await,
+            // Refused before; see `System::refuses`.
+            System::Imported | System::Samples => Err(StepError::Engine(
+                "this output was given, not made here".to_owned(),
+            )),
             System::WoDeepRetrieval => {
                 let passages = self.nearest().await?;
                 self.think_and_write(passages).await

@@ -142,7 +142,9 @@ impl System {
                 "IBA-Agent over the history of another user of the dataset: what personalising for the wrong person does."
             }
             System::Imported => "Outputs of another program, judged here.",
-            System::Samples => "Outputs whose requirements a person labelled, for measuring judges.",
+            System::Samples => {
+                "Outputs whose requirements a person labelled, for measuring judges."
+            }
         }
     }
 

@@ -219,7 +219,9 @@ async fn act(
 async fn with_mind(env: &impl Env, spec: &RunSpec, job: &Job<'_>) -> Trajectory {
     match &spec.agent {
         // Outputs that were brought in are refused by the pipeline.
-        ModelRef::Embedded | ModelRef::External { .. } => pipeline::run(env, &EmbeddedMind, job).await,
+        ModelRef::Embedded | ModelRef::External { .. } => {
+            pipeline::run(env, &EmbeddedMind, job).await
+        }
         ModelRef::Endpoint { base_url, model } => {
             let mind = LlmMind {
                 model: model.clone(),

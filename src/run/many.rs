@@ -1,8 +1,9 @@
 //! Many runs one after another: what is left to do of them, and how far they are.
 
-use super::record::{ModelRef, Params, RunRecord, RunStatus};
+use super::record::{Mode, ModelRef, Params, RunRecord, RunStatus};
 use crate::agent::trace::System;
 use crate::bench::ids::InstanceId;
+use crate::prompts::Edits;
 
 /// What makes two runs the same work.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +11,8 @@ pub struct Wanted {
     pub system: System,
     pub agent: ModelRef,
     pub params: Params,
+    /// Prompts changed by the visitor.
+    pub edits: Edits,
     /// Hash of the dataset's manifest.
     pub dataset_sha256: String,
 }
@@ -33,6 +36,8 @@ pub fn todo(wanted: &Wanted, instance: &InstanceId, records: &[impl AsRef<RunRec
             && record.system == wanted.system
             && record.agent == wanted.agent
             && record.params == wanted.params
+            && record.variant.mode == Mode::Task
+            && record.variant.edits == wanted.edits
             && record.dataset.sha256 == wanted.dataset_sha256
     };
     let mut stopped = None;
@@ -97,6 +102,7 @@ mod tests {
             system: System::IbaAgent,
             agent: ModelRef::Embedded,
             params: Params::default(),
+            edits: Edits::default(),
             dataset_sha256: "abc".to_owned(),
         }
     }

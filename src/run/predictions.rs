@@ -68,6 +68,13 @@ pub fn looks_like(name: &str, bytes: &[u8]) -> bool {
         let text = text.trim_start_matches('\u{feff}');
         serde_json::from_str::<Map<String, Value>>(text).ok()
     };
+    // Answers of a provider's batch interface are lines as well.
+    if first
+        .and_then(object)
+        .is_some_and(|line| line.contains_key("custom_id"))
+    {
+        return false;
+    }
     let keyed = first
         .and_then(object)
         .is_some_and(|line| find(&line, &INSTANCE).is_some() && find(&line, &OUTPUT).is_some());
@@ -318,6 +325,10 @@ mod tests {
         assert!(!looks_like(
             "log.json",
             b"{\"version\": 2, \"eval\": {}, \"samples\": []}"
+        ));
+        assert!(!looks_like(
+            "batch.jsonl",
+            b"{\"custom_id\": \"x\", \"response\": {}}"
         ));
         assert!(!looks_like("log.json.gz", &[0x1f, 0x8b, 8]));
     }

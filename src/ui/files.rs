@@ -12,6 +12,7 @@ use crate::browser::page;
 use crate::results::{LoadedResult, inspect};
 use crate::route::{Query, Route};
 use crate::run::backup::Backup;
+use crate::run::predictions;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::sync::Arc;
@@ -127,6 +128,10 @@ impl Opened {
 
     /// Reads one result file; the same file again takes the place of the first.
     fn take(self, lab: Lab, name: &str, bytes: &[u8]) -> bool {
+        if predictions::looks_like(name, bytes) {
+            lab.imports.read(lab, name, bytes);
+            return false;
+        }
         match inspect::read(bytes, name) {
             Ok((file, notices)) => {
                 let loaded = Arc::new(LoadedResult { file, notices });
@@ -213,7 +218,7 @@ pub fn DropAnywhere() -> impl IntoView {
     on_cleanup(move || listeners.into_iter().for_each(|listener| listener.remove()));
     view! {
         <div class="drop-over" hidden=move || !over.get() aria-hidden="true">
-            <p>"Drop a result file or the folder of a dataset"</p>
+            <p>"Drop a result file, outputs to be judged (.jsonl), or the folder of a dataset"</p>
         </div>
     }
 }

@@ -3,10 +3,12 @@
 
 mod amend;
 pub mod app;
+pub mod batch_bar;
 pub mod charts;
 pub mod data;
 pub mod desk;
 pub mod files;
+pub mod import;
 pub mod keyboard;
 pub mod keys;
 pub mod late;

@@ -4,10 +4,11 @@
 use super::data::Data;
 use super::desk::Desk;
 use super::files::Opened;
+use super::import::Imports;
 use super::keys::Keys;
 use super::late::{self, Errand};
 use super::parts::Notices;
-use super::runner::Runner;
+use super::runner::{Batch, Runner};
 use crate::bench::ids::InstanceId;
 use crate::browser::cache::FileCache;
 use crate::browser::dataset::Library;
@@ -61,7 +62,11 @@ pub struct Lab {
     pub keys: Keys,
     pub data: Data,
     pub runner: Runner,
+    /// Many runs one after another.
+    pub batch: Batch,
     pub opened: Opened,
+    /// Outputs of other programs, before they are judged.
+    pub imports: Imports,
     pub notices: Notices,
     /// Prompts that wait for answers by hand.
     pub desk: Desk,
@@ -93,7 +98,9 @@ impl Lab {
             keys: Keys::new(),
             data: Data::new(),
             runner: Runner::new(),
+            batch: Batch::new(),
             opened: Opened::new(),
+            imports: Imports::new(),
             notices,
             desk: Desk::new(),
             revealed: RwSignal::new(Vec::new()),

@@ -4,17 +4,20 @@ use crate::support::{call_instance, hidden, instance, sources, visible};
 use futures::executor::block_on;
 use iba_lab::agent::trace::{Output, System};
 use iba_lab::bench::hidden::HiddenInstance;
+use iba_lab::bench::visible::History;
 use iba_lab::judge::{JudgeModel, Panel, VerdictSource, VerdictState};
 use iba_lab::llm::Chat;
 use iba_lab::results::calibration;
 use iba_lab::results::inspect::{self, FileMeta};
 use iba_lab::results::table;
 use iba_lab::run::StepError;
-use iba_lab::run::drive::{RunSpec, judge_given};
+use iba_lab::run::drive::{Case, RunSpec, judge_given};
 use iba_lab::run::fake::{FakeEnv, message_text};
 use iba_lab::run::lost::funnel::{End, cases};
 use iba_lab::run::predictions;
-use iba_lab::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus};
+use iba_lab::run::record::{
+    DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus, Variant,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -50,6 +53,15 @@ fn spec(system: System, by: &str, judges: &[&str]) -> RunSpec {
             method: "exact".to_owned(),
         },
         app_version: "0".to_owned(),
+        variant: Variant::default(),
+    }
+}
+
+/// Whose history it is does not matter to a judge.
+fn nobody() -> History {
+    History {
+        persona: "p".into(),
+        sessions: Vec::new(),
     }
 }
 
@@ -98,8 +110,13 @@ fn another_programs_outputs_are_judged_like_our_own() {
         let spec = spec(System::Imported, prediction.by.as_deref().unwrap(), &["j"]);
         let output = prediction.output.clone();
         let domain = "work".into();
-        let judged = judge_given(&env, &spec, &instance, &hidden, &domain, output);
-        let record = block_on(judged);
+        let case = Case {
+            instance: &instance,
+            hidden: &hidden,
+            domain: &domain,
+            history: &nobody(),
+        };
+        let record = block_on(judge_given(&env, &spec, case, output));
         assert_eq!(record.status, RunStatus::Done);
         let first = &record.judgements[0].verdicts[0];
         assert_eq!(first.state, VerdictState::Met);
@@ -168,8 +185,13 @@ fn calibrated(verdict: fn(&Value, &str) -> bool) -> (Vec<RunRecord>, [u32; 2]) {
         let spec = spec(System::Samples, "authors", &["j"]);
         let visible = visible(source, scenario);
         let domain = "work".into();
-        let judged = judge_given(&env, &spec, &visible, &hidden, &domain, output);
-        records.push(block_on(judged));
+        let case = Case {
+            instance: &visible,
+            hidden: &hidden,
+            domain: &domain,
+            history: &nobody(),
+        };
+        records.push(block_on(judge_given(&env, &spec, case, output)));
     }
     (records, labels)
 }

@@ -110,7 +110,7 @@ impl Talk {
         let (ctx, head) = (run.ctx, run.head());
         let model = match run.mind.model() {
             ModelRef::Endpoint { model, .. } => model,
-            ModelRef::Embedded => String::new(),
+            ModelRef::Embedded | ModelRef::External { .. } => String::new(),
         };
         let rendered = prompts::controller(ctx.edits, ctx.instance, &tools::name(head));
         Self {

@@ -7,9 +7,8 @@ use super::instances::Waiting;
 use crate::agent::system::SYSTEMS;
 use crate::agent::trace::System;
 use crate::bench::ids::{InstanceId, RequirementId};
-use crate::browser::abort::Abort;
+use crate::browser::clock;
 use crate::browser::files::download;
-use crate::browser::{clock, fetch};
 use crate::judge::edit::{self, Note};
 use crate::results::inspect::{FileMeta, write};
 use crate::route::{DatasetKey, Query, Route};
@@ -65,7 +64,7 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
     let lab = lab();
     let list = Route::instances(open.key.clone()).address();
     let wanted = id.clone();
-    let work = LocalResource::new(move || load(open.clone(), wanted.clone()));
+    let work = LocalResource::new(move || Work::load(open.clone(), wanted.clone()));
     let empty = {
         let text =
             format!("“{id}” may belong to another dataset or an earlier version of this one.");
@@ -93,29 +92,6 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
         .into_any(),
     }
     }
-}
-
-pub async fn load(open: Open, id: InstanceId) -> Result<Option<Work>, Problem> {
-    let Some(entry) = open.entry(&id).cloned() else {
-        return Ok(None);
-    };
-    let domain = open.domain(&entry).id;
-    let shard = open
-        .dataset
-        .shard(&entry.shard, &fetch::silent(), &Abort::new())
-        .await;
-    let shard = shard.map_err(|error| Problem::new(&error, error.hint()))?;
-    let Some((instance, hidden)) = shard.instance(&id).cloned() else {
-        return Ok(None);
-    };
-    Ok(Some(Work {
-        open,
-        shard_id: entry.shard,
-        shard,
-        domain,
-        instance: Arc::new(instance),
-        hidden: Arc::new(hidden),
-    }))
 }
 
 fn props(lab: Lab, work: Work) -> InstanceProps {

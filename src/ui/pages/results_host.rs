@@ -1,6 +1,9 @@
 //! Gives the results view the runs of this browser, the opened files and the paper's rows.
 
-use super::results::{Found, ResultsPage};
+use super::results::{Calibrate, Found, ResultsPage};
+use crate::bench::ids::InstanceId;
+use crate::bench::manifest::IndexEntry;
+use crate::bench::taxonomy::Action;
 use crate::browser::abort::Abort;
 use crate::browser::fetch::{self, Freshness};
 use crate::browser::page;
@@ -9,8 +12,10 @@ use crate::route::results_view::ResultsView;
 use crate::route::{DatasetKey, Query, Route};
 use crate::run::focus::{Focus, Tab};
 use crate::run::record::RunStatus;
+use crate::ui::data::Open;
 use crate::ui::files::ask;
 use crate::ui::parts::Problem;
+use crate::ui::runner::{Item, Kind};
 use crate::ui::state::{Lab, lab};
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -60,11 +65,72 @@ pub fn ResultsHost() -> impl IntoView {
                 overlay=overlay
                 view=view
                 change=change
+                calibrate=calibrate(lab)
                 href=href
                 on_open_file=Callback::new(move |()| ask(false, move |files| lab.opened.open(lab, files)))
             />
         </div>
     }
+}
+
+/// Has the judges of the settings judge every gold-labelled text of the open dataset. Calls are
+/// left out: their slots are decided by reference, never by a judge.
+fn calibrate(lab: Lab) -> Calibrate {
+    let ids = Memo::new(move |_| {
+        let open = lab.data.current();
+        open.map(|open| texts(&open)).unwrap_or_default()
+    });
+    let blocked = move || {
+        let judges = lab.settings.with(|settings| settings.panel().judges.len());
+        if ids.with(Vec::is_empty) {
+            Some("Open a dataset with labelled samples first.".to_owned())
+        } else if judges == 0 {
+            Some("Choose a judge model under Settings first.".to_owned())
+        } else if lab.batch.busy() {
+            Some("Another batch is under way.".to_owned())
+        } else {
+            lab.settings
+                .with(|settings| settings.blocked().or_else(|| lab.keys.missing(settings)))
+        }
+    };
+    let plan = move || {
+        lab.settings.with(|settings| {
+            let panel = settings.panel();
+            let calls = panel.calls() as usize * ids.with(Vec::len);
+            format!(
+                "{}: {calls} model calls; what was asked before is not asked again.",
+                panel.names().join(", ")
+            )
+        })
+    };
+    let start = move |()| {
+        let Some(open) = untrack(|| lab.data.current()) else {
+            return;
+        };
+        let items = ids.get_untracked().into_iter().map(|instance| Item {
+            instance,
+            kind: Kind::Sample,
+        });
+        let items: Vec<Item> = items.collect();
+        let title = format!("Judging {} labelled samples", items.len());
+        lab.batch.start(lab, open, title, items);
+    };
+    Calibrate {
+        samples: Signal::derive(move || ids.with(Vec::len)),
+        blocked: Signal::derive(blocked),
+        plan: Signal::derive(plan),
+        start: Callback::new(start),
+    }
+}
+
+/// Instances that ask for a text.
+fn texts(open: &Open) -> Vec<InstanceId> {
+    let text = |entry: &&IndexEntry| {
+        let scenario = open.dataset.manifest.scenario(&entry.scenario);
+        scenario.is_some_and(|scenario| scenario.action == Action::GenerateText)
+    };
+    let entries = open.dataset.index.iter().filter(text);
+    entries.map(|entry| entry.id.clone()).collect()
 }
 
 fn chosen(lab: Lab) -> Vec<String> {

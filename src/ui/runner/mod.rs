@@ -1,20 +1,20 @@
 //! Runs: owned by the root, so that they go on while the visitor looks at other pages. Pages read
 //! the signals and ask; nothing here draws.
 
+mod batch;
 mod live;
 mod task;
+mod work;
 
+pub use batch::{Batch, BatchState, Item, Kind, Phase};
 pub use live::LiveRun;
+pub use work::Work;
 
-use super::data::Open;
 use super::parts::Problem;
 use super::state::Lab;
 use crate::agent::memo::StageMemo;
 use crate::agent::trace::System;
-use crate::bench::hidden::HiddenInstance;
-use crate::bench::ids::{DomainId, InstanceId};
-use crate::bench::shard::Shard;
-use crate::bench::visible::Instance;
+use crate::bench::ids::InstanceId;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
 use crate::browser::env::Source;
@@ -41,27 +41,6 @@ pub struct Subject {
 
 /// A system, and what is asked of it.
 pub type Wanted = (System, Mode);
-
-/// What a run is about.
-#[derive(Clone)]
-pub struct Work {
-    pub open: Open,
-    /// Id of the shard within the dataset.
-    pub shard_id: String,
-    pub shard: Rc<Shard>,
-    pub domain: DomainId,
-    pub instance: Arc<Instance>,
-    pub hidden: Arc<HiddenInstance>,
-}
-
-impl Work {
-    pub fn subject(&self) -> Subject {
-        Subject {
-            dataset_sha256: self.open.dataset.manifest_sha256.clone(),
-            instance: self.instance.id.clone(),
-        }
-    }
-}
 
 /// Handle.
 #[derive(Clone, Copy)]
@@ -133,6 +112,7 @@ impl Runner {
             params: settings.params,
             source: Source::Live,
             variant,
+            given: None,
         };
         self.launch(lab, work, spec);
     }
@@ -160,6 +140,7 @@ impl Runner {
             params: record.params.clone(),
             source: Source::Live,
             variant: record.variant.clone(),
+            given: record.output.clone().filter(|_| record.system.is_given()),
         };
         self.launch(lab, work, spec);
     }
@@ -181,6 +162,7 @@ impl Runner {
             params: record.params.clone(),
             source: Source::Replay(Rc::new(RefCell::new(tape))),
             variant: record.variant.clone(),
+            given: record.output.clone().filter(|_| record.system.is_given()),
         };
         self.launch(lab, work, plan);
     }
@@ -208,6 +190,7 @@ impl Runner {
                     params: record.params,
                     source,
                     variant: record.variant,
+                    given: None,
                 },
                 None => Plan {
                     id: new_id(),
@@ -218,6 +201,7 @@ impl Runner {
                     params: settings.params,
                     source,
                     variant,
+                    given: None,
                 },
             };
             let Some(task) = self.task(lab, work, plan) else {
@@ -237,7 +221,7 @@ impl Runner {
 
     fn launch(self, lab: Lab, work: Work, plan: Plan) {
         if let Some(task) = self.task(lab, work, plan) {
-            spawn_local(self.complete(lab, task, false));
+            spawn_local(async move { drop(self.complete(lab, task, false).await) });
         }
     }
 
@@ -263,14 +247,33 @@ impl Runner {
         })
     }
 
-    /// `quiet` where a run that ends early is no news.
-    async fn complete(self, lab: Lab, task: Task, quiet: bool) {
-        let record = task.run().await;
+    /// Runs to the end and keeps the record. `quiet` where a run that ends early is no news.
+    async fn complete(self, lab: Lab, task: Task, quiet: bool) -> Arc<RunRecord> {
+        let mut record = task.run().await;
+        self.keep_other_judges(&mut record);
         task.edge.runs.save(&record).await;
-        self.finish(lab, record, quiet);
+        self.finish(lab, record, quiet)
     }
 
-    fn finish(self, lab: Lab, record: RunRecord, quiet: bool) {
+    /// A given output that is judged again keeps what judges said who are not asked this time.
+    fn keep_other_judges(self, record: &mut RunRecord) {
+        if !record.system.is_given() {
+            return;
+        }
+        let before = self.records.with_untracked(|records| {
+            let same = |old: &&Arc<RunRecord>| old.id == record.id && old.output == record.output;
+            records.iter().find(same).cloned()
+        });
+        let Some(before) = before else { return };
+        let asked: Vec<String> = record.judgements.iter().map(|j| j.judge.clone()).collect();
+        let others = before
+            .judgements
+            .iter()
+            .filter(|j| j.prompt.is_some() && !asked.contains(&j.judge));
+        record.judgements.extend(others.cloned());
+    }
+
+    fn finish(self, lab: Lab, record: RunRecord, quiet: bool) -> Arc<RunRecord> {
         self.aborts
             .update_value(|aborts| drop(aborts.remove(&record.id)));
         lab.desk.forget(&record.id);
@@ -279,12 +282,13 @@ impl Runner {
         {
             lab.notices.bad(Problem::new(message, None::<&str>));
         }
-        let id = record.id.clone();
+        let (id, record) = (record.id.clone(), Arc::new(record));
         self.records.update(|records| {
             records.retain(|old| old.id != id);
-            records.push(Arc::new(record));
+            records.push(Arc::clone(&record));
         });
         self.live.update(|all| all.retain(|run| run.id != id));
+        record
     }
 
     /// Repeats count from 1 for each system, model, set of parameters and wording of prompts.

@@ -2,7 +2,7 @@
 
 use super::{LiveRun, Work};
 use crate::agent::memo::StageMemo;
-use crate::agent::trace::System;
+use crate::agent::trace::{Output, System};
 use crate::bench::shard::Shard;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
@@ -13,7 +13,7 @@ use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
 use crate::judge::{JudgeModel, Panel};
 use crate::run::RunEvent;
-use crate::run::drive::{Case, RunSpec, begin, run_instance};
+use crate::run::drive::{Case, RunSpec, begin, judge_given, run_instance};
 use crate::run::record::{
     DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus, Variant,
 };
@@ -35,6 +35,8 @@ pub struct Plan {
     /// Where answers come from.
     pub source: Source,
     pub variant: Variant,
+    /// An output that is only to be judged.
+    pub given: Option<Output>,
 }
 
 /// One run with everything it needs.
@@ -52,6 +54,9 @@ pub struct Task {
 impl Task {
     /// From the engine to the verdicts. Never fails: what went wrong is in the record's status.
     pub async fn run(&self) -> RunRecord {
+        if let Some(output) = self.plan.given.clone() {
+            return self.judge(output).await;
+        }
         match self.prepare().await {
             Ok((model, history)) => {
                 let spec = self.spec(&model);
@@ -60,6 +65,13 @@ impl Task {
             }
             Err(message) => self.unstarted(message),
         }
+    }
+
+    /// Verdicts alone: neither the embedding model nor the history is needed.
+    async fn judge(&self, output: Output) -> RunRecord {
+        let spec = self.spec(&no_model("none"));
+        let env = self.env(String::new(), self.draft(&spec));
+        judge_given(&env, &spec, self.case(), output).await
     }
 
     /// Model loaded and history open; gives the history's name in the engine.
@@ -174,6 +186,7 @@ impl Task {
             params,
             source: _,
             variant,
+            given: _,
         } = &self.plan;
         let dataset = &self.work.open.dataset;
         RunSpec {
@@ -231,7 +244,7 @@ impl Task {
 
     fn target(&self, model: Option<&ModelRef>) -> Option<Target> {
         match model? {
-            ModelRef::Embedded => None,
+            ModelRef::Embedded | ModelRef::External { .. } => None,
             ModelRef::Endpoint { base_url, model } => {
                 let (base_url, model) = (base_url.clone(), model.clone());
                 Some(self.lab.keys.target(&crate::settings::Endpoint {
@@ -262,20 +275,7 @@ impl Task {
 
     /// The record of a run whose engine or data could not be had.
     fn unstarted(&self, message: String) -> RunRecord {
-        let nothing = crate::bench::manifest::FileRef {
-            path: String::new(),
-            bytes: 0,
-            sha256: String::new(),
-            unpacked: None,
-            unpacked_sha256: None,
-        };
-        let model = ModelInfo {
-            name: "not loaded".to_owned(),
-            dim: 0,
-            max_tokens: 0,
-            onnx: nothing.clone(),
-            tokenizer: nothing,
-        };
+        let model = no_model("not loaded");
         let status = if self.abort.is_aborted() {
             RunStatus::Cancelled
         } else {
@@ -286,5 +286,23 @@ impl Task {
             ended_ms: Some(now_ms()),
             ..self.draft(&self.spec(&model))
         }
+    }
+}
+
+/// Stands for the embedding model where none was used.
+fn no_model(name: &str) -> ModelInfo {
+    let nothing = crate::bench::manifest::FileRef {
+        path: String::new(),
+        bytes: 0,
+        sha256: String::new(),
+        unpacked: None,
+        unpacked_sha256: None,
+    };
+    ModelInfo {
+        name: name.to_owned(),
+        dim: 0,
+        max_tokens: 0,
+        onnx: nothing.clone(),
+        tokenizer: nothing,
     }
 }

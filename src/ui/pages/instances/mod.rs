@@ -1,5 +1,6 @@
 //! All instances of a dataset: search, facets, and a list of which only the rows in sight exist.
 
+mod batch;
 mod facets;
 mod list;
 mod row;
@@ -11,6 +12,7 @@ use crate::ui::data::Open;
 use crate::ui::parts::{Empty, Icon, ProblemBox, ProgressLine, Shape};
 use crate::ui::state::{Lab, Trail, lab};
 use crate::words::grouped;
+use batch::RunAll;
 use facets::Facets;
 use leptos::prelude::*;
 use list::InstanceList;
@@ -191,6 +193,7 @@ fn Listing(open: Open) -> impl IntoView {
         <div class="listing">
             <aside class="facets" class:open=move || facets_open.get() aria-label="Filters"><Facets view=view /></aside>
             <div class="list-side">
+                <RunAll view=view />
                 <InstanceList view=view />
                 {move || (shown() == 0).then(|| view! {
                     <Empty title="No instance fits" text="The dataset has instances, but none that all of these filters let through.">

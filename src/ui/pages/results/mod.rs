@@ -1,5 +1,6 @@
 //! The results: domain table, radar, instances, exports.
 
+mod calibration;
 mod domains;
 mod exports;
 mod funnel;
@@ -8,6 +9,7 @@ mod judges;
 mod notices;
 mod paper;
 
+use crate::agent::trace::System;
 use crate::bench::ids::RequirementId;
 use crate::browser::clock;
 use crate::browser::error::BrowserError;
@@ -17,6 +19,8 @@ use crate::results::{LoadedResult, figure};
 use crate::route::results_view::{Part, ResultsView};
 use crate::run::record::RunRecord;
 use crate::ui::charts::RadarChart;
+pub use calibration::Calibrate;
+use calibration::CalibrationSection;
 use domains::DomainsTable;
 use exports::Exports;
 use funnel::FunnelSection;
@@ -53,6 +57,8 @@ pub fn ResultsPage(
     view: Memo<ResultsView>,
     /// Puts other choices into the address.
     change: Callback<ResultsView>,
+    /// Judging the gold-labelled samples of the open dataset.
+    calibrate: Calibrate,
     /// Address of the instance view that shows a run.
     href: Callback<Found, String>,
     /// Asks the visitor for a file to open.
@@ -74,7 +80,9 @@ pub fn ResultsPage(
     let all = Memo::new(move |_| every_record(&records.get(), &opened.get()));
     let chosen = Memo::new(move |_| {
         let of = view.with(|view| view.of.clone());
-        let fits = |record: &&Arc<RunRecord>| of.as_ref().is_none_or(|of| *of == label(record));
+        let fits = |record: &&Arc<RunRecord>| {
+            record.system != System::Samples && of.as_ref().is_none_or(|of| *of == label(record))
+        };
         all.with(|all| all.iter().filter(fits).cloned().collect::<Vec<_>>())
     });
     let run_href = Callback::new(move |run| {
@@ -97,6 +105,7 @@ pub fn ResultsPage(
         Part::Judges => view! {
             <RunsPicker all=all view=view change=change />
             <JudgesSection records=chosen href=href />
+            <CalibrationSection records=all calibrate=calibrate />
         }
         .into_any(),
         Part::Tables => view! { <p class="empty">"Nothing here yet."</p> }.into_any(),
@@ -187,6 +196,7 @@ fn RunsPicker(
     let labels = Memo::new(move |_| {
         all.with(|all| {
             all.iter()
+                .filter(|record| record.system != System::Samples)
                 .map(|record| label(record))
                 .collect::<BTreeSet<_>>()
         })
