@@ -75,7 +75,16 @@ impl Spent {
     }
 }
 
-/// Every paid call, by (role, model). A call that came from the journal of an earlier pass is in that
+/// What some calls cost together, whoever paid.
+pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>, prices: &PriceTable) -> Spent {
+    let mut spent = Spent::default();
+    for call in calls {
+        spent.add(call, prices);
+    }
+    spent
+}
+
+/// Every paid call, by (role, model). Stages taken over from another run were paid there. A call that came from the journal of an earlier pass is in that
 /// pass's record or in this one, so it counts where it stands, once for each record.
 pub fn by_role<'a>(
     records: impl IntoIterator<Item = &'a RunRecord>,
@@ -87,6 +96,7 @@ pub fn by_role<'a>(
         let calls = record
             .stages
             .iter()
+            .filter(|stage| stage.shared_from.is_none())
             .flat_map(|stage| &stage.calls)
             .chain(judges);
         for call in calls {
@@ -129,11 +139,7 @@ mod tests {
     }
 
     fn spent(calls: &[CallRecord]) -> Spent {
-        let mut spent = Spent::default();
-        for call in calls {
-            spent.add(call, &PriceTable::default());
-        }
-        spent
+        of_calls(calls, &PriceTable::default())
     }
 
     #[test]

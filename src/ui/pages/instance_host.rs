@@ -119,6 +119,7 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
         },
         params: Signal::derive(move || lab.settings.with(|settings| settings.params.clone())),
         edits: Signal::derive(move || lab.settings.with(|settings| settings.prompts.clone())),
+        prices: Signal::derive(move || lab.settings.with(|settings| settings.prices.clone())),
         agent: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref())),
         model: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref().label())),
         blocked: Signal::derive(move || blocked(lab)),

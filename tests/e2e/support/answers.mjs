@@ -13,6 +13,9 @@ export function answer(body) {
     case "scores":
       return JSON.stringify({ scores: passages.map((id, n) => ({ id, signals: ["explicit_revision", "complaint"], score: 5 + (n % 5) })) });
     case "items":
+      if (prompt.includes("The questions:")) {
+        return JSON.stringify({ items: ids(prompt, "Q").map((id) => ({ id, text: `Answer ${id} from an old conversation.` })) });
+      }
       return "```json\n" + JSON.stringify({ items: passages.map((id) => ({ id, text: `In ${id} the user shortened the draft.` })) }) + "\n```";
     case "preferences":
       return JSON.stringify({ preferences: [{ text: "The user wants it short.", kind: "corrected", passages: passages.slice(0, 2) }] });
@@ -25,4 +28,15 @@ export function answer(body) {
     default:
       return "# A short answer\n\nThis is the finished text of the fake model.\n\n- one point\n- another point";
   }
+}
+
+/** A model that picks its tools: one entry of the script a turn, each a list of [tool, arguments]. */
+export function controlled(script) {
+  let turn = 0;
+  return (body) => {
+    if (!body.tools?.length) return answer(body);
+    const next = script[Math.min(turn, script.length - 1)];
+    turn += 1;
+    return typeof next === "function" ? next(turn) : { text: "", tools: next.map(([name, given]) => ({ name, arguments: given ?? {} })) };
+  };
 }

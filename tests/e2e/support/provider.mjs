@@ -3,7 +3,7 @@
 import http from "node:http";
 
 /**
- * `answer(body, n)` returns the text (or {text, reasoning}) for the n-th chat call.
+ * `answer(body, n)` returns the text (or {text, tools: [{name, arguments}]}) for the n-th chat call.
  * `faults` is a queue; each chat call takes one: null (behave), or
  * {status, headers, body} | {cutAfter: events} | {stall: true} | {noCors: true, status, body} | {text}.
  */
@@ -40,14 +40,17 @@ export async function startProvider({ answer, key = "sk-test-key-123456", models
     }
     if (state.delayMs) await new Promise((done) => setTimeout(done, state.delayMs));
     const given = fault?.text ?? state.answer(body, calls.length);
-    const reply = typeof given === "string" ? { text: given } : given;
+    const reply = { text: "", ...(typeof given === "string" ? { text: given } : given) };
+    const tools = (reply.tools ?? []).map((tool, n) => ({ index: n, id: `call_${calls.length}_${n}`, type: "function",
+      function: { name: tool.name, arguments: typeof tool.arguments === "string" ? tool.arguments : JSON.stringify(tool.arguments ?? {}) } }));
+    const finish = tools.length ? "tool_calls" : "stop";
     call.reply = reply.text;
     const usage = { prompt_tokens: Math.ceil(JSON.stringify(body.messages).length / 4), completion_tokens: Math.ceil(reply.text.length / 4) };
     usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
     const base = { id: `chatcmpl-${calls.length}`, created: 1764000000, model: `${body.model}-2026-01` };
     if (!body.stream) {
       return json(200, { ...base, object: "chat.completion", usage,
-        choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: reply.text } }] });
+        choices: [{ index: 0, finish_reason: finish, message: { role: "assistant", content: reply.text, ...(tools.length ? { tool_calls: tools } : {}) } }] });
     }
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache", ...cors });
     const event = (data) => response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
@@ -61,7 +64,11 @@ export async function startProvider({ answer, key = "sk-test-key-123456", models
       sent += 1;
       if (sent % 20 === 0) await new Promise((done) => setImmediate(done));
     }
-    chunk({}, "stop");
+    for (const { function: { name, arguments: text }, ...call } of tools) {
+      chunk({ tool_calls: [{ ...call, function: { name, arguments: "" } }] });
+      for (const piece of text.match(/[\s\S]{1,7}/g) ?? []) chunk({ tool_calls: [{ index: call.index, function: { arguments: piece } }] });
+    }
+    chunk({}, finish);
     if (body.stream_options?.include_usage) event({ ...base, object: "chat.completion.chunk", choices: [], usage });
     event("[DONE]");
     response.end();

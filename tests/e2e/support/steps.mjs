@@ -17,6 +17,17 @@ export async function run(page, timeout = 120_000) {
   await page.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout });
 }
 
+/** Chooses a system by its name in addresses, and what is asked of it. */
+export async function choose(page, system, mode = "Task") {
+  await page.getByLabel("System", { exact: true }).selectOption(system);
+  await page.locator(".inst-run label").filter({ hasText: new RegExp(`^${mode}$`) }).click();
+}
+
+/** Names of the steps that were carried out, in the order shown. */
+export async function steps(page) {
+  return page.locator("li.stage[data-state=done] .stage-name").allInnerTexts();
+}
+
 /** States of the verdicts as shown. */
 export async function verdicts(page) {
   return page.locator("li.verdict").evaluateAll((items) => items.map((item) => ({

@@ -28,6 +28,10 @@ fn act(page: Page, event: &KeyboardEvent) {
     if event.ctrl_key() || event.alt_key() || event.meta_key() || event.default_prevented() {
         return;
     }
+    // A dialog closes by itself and has keys of its own.
+    if within(event, "dialog") {
+        return;
+    }
     let typing = typing(event);
     match event.key().as_str() {
         "Escape" => back(page, typing),
@@ -72,7 +76,7 @@ fn typing(event: &KeyboardEvent) -> bool {
     target(event).is_some_and(|element| {
         element
             .matches(
-                "input:not([type=radio]):not([type=checkbox]), textarea, select, [role=dialog] *",
+                "input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [role=dialog] *",
             )
             .unwrap_or(false)
     })
@@ -80,11 +84,15 @@ fn typing(event: &KeyboardEvent) -> bool {
 
 /// Arrow keys belong to radio groups, tab lists and scrollable boxes first.
 fn in_widget(event: &KeyboardEvent) -> bool {
-    target(event).is_some_and(|element| {
-        element
-            .closest("[role=tablist], [role=radiogroup], fieldset, pre, .table-scroll")
-            .is_ok_and(|found| found.is_some())
-    })
+    within(
+        event,
+        "[role=tablist], [role=radiogroup], fieldset, pre, .table-scroll, select, [type=range]",
+    )
+}
+
+fn within(event: &KeyboardEvent, selector: &str) -> bool {
+    target(event)
+        .is_some_and(|element| element.closest(selector).is_ok_and(|found| found.is_some()))
 }
 
 fn target(event: &KeyboardEvent) -> Option<Element> {

@@ -7,6 +7,7 @@ use crate::bench::ids::RequirementId;
 use crate::bench::taxonomy::Domain;
 use crate::bench::visible::{History, Instance};
 use crate::judge::VerdictState;
+use crate::llm::price::PriceTable;
 use crate::prompts::Edits;
 use crate::run::focus::Focus;
 use crate::run::record::{Mode, ModelRef, Params, RunRecord, RunStatus};
@@ -38,6 +39,8 @@ pub struct InstanceProps {
     /// Parameters and prompt texts of the runs to come.
     pub params: Signal<Params>,
     pub edits: Signal<Edits>,
+    /// What tokens cost.
+    pub prices: Signal<PriceTable>,
     /// Model that will do the work, as [`crate::run::record::ModelRef::label`] names it.
     pub model: Signal<String>,
     /// The same, for what a system says about it.

@@ -8,8 +8,10 @@ use crate::agent::trace_view::{
     StepKey, about, duration, input, layout, name, steps, summary, tokens,
 };
 use crate::bench::ids::SessionId;
+use crate::llm::price::PriceTable;
 use crate::run::lost;
 use crate::run::record::Mode;
+use crate::run::spend;
 use crate::ui::parts::copy::CopyButton;
 use leptos::prelude::*;
 
@@ -82,12 +84,19 @@ fn total(page: Page) -> Option<String> {
         0 => String::new(),
         n => format!(", {n} shared"),
     };
+    let paid = stages.iter().filter(|stage| stage.shared_from.is_none());
+    let prices = page.given.with_value(|given| given.prices);
+    let spent = prices.with(|prices| spend::of_calls(paid.flat_map(|stage| &stage.calls), prices));
+    let price = match spent.usd > 0.0 {
+        true => format!(", {}", spent.words()),
+        false => String::new(),
+    };
     let calls = stages.iter().any(|stage| !stage.calls.is_empty());
     match (stages.is_empty(), input + output) {
         (true, _) => None,
         (false, 0) if !calls => Some(format!("{} in all, no model calls", duration(time))),
         (false, _) => Some(format!(
-            "{} in all, {input} + {output} tokens{shared}",
+            "{} in all, {input} + {output} tokens{price}{shared}",
             duration(time)
         )),
     }
@@ -96,6 +105,7 @@ fn total(page: Page) -> Option<String> {
 #[component]
 fn StageItem(page: Page, step: StepKey) -> impl IntoView {
     let StepKey { stage, nth, used } = step;
+    let prices = page.given.with_value(|given| given.prices);
     let record = Memo::new(move |_| {
         page.stages.with(|stages| {
             let mut same = stages.iter().filter(|record| record.stage == stage);
@@ -126,7 +136,7 @@ fn StageItem(page: Page, step: StepKey) -> impl IntoView {
                 <span class="stage-dot" aria-hidden="true"></span>
                 <span class="stage-name">{name(stage)}</span>
                 <span class="stage-note">{move || note(record.get().as_ref(), state())}</span>
-                <span class="stage-cost">{move || record.get().as_ref().map(cost)}</span>
+                <span class="stage-cost">{move || prices.with(|prices| record.get().map(|record| cost(&record, prices)))}</span>
                 {move || reach(page, record.get().as_ref()?)}
             </button>
             <Show when=move || open.get()>
@@ -182,8 +192,8 @@ fn note(record: Option<&StageRecord>, state: &str) -> String {
     }
 }
 
-/// Time, tokens and model calls; what was taken over cost nothing here.
-fn cost(record: &StageRecord) -> String {
+/// Time, tokens, model calls and price; what was taken over cost nothing here.
+fn cost(record: &StageRecord, prices: &PriceTable) -> String {
     let mut parts = vec![match record.shared_from {
         Some(_) => "shared with an earlier run, not paid again".to_owned(),
         None => duration(record.duration_ms),
@@ -191,6 +201,10 @@ fn cost(record: &StageRecord) -> String {
     parts.extend(tokens(record).map(|(input, output)| format!("{input} + {output} tokens")));
     if record.calls.len() > 1 {
         parts.push(format!("{} calls", record.calls.len()));
+    }
+    let spent = spend::of_calls(&record.calls, prices);
+    if record.shared_from.is_none() && spent.usd > 0.0 {
+        parts.push(spent.words());
     }
     parts.join(" · ")
 }
