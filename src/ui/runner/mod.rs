@@ -168,15 +168,20 @@ impl Runner {
     }
 
     /// One pass over several runs whose answers come by file: each goes on until it needs one that
-    /// is not there. Gives the calls that wait.
+    /// is not there. `step` hears how many are done, and says whether to go on. Gives the calls that
+    /// wait.
     pub async fn batch_pass(
         self,
         lab: Lab,
         works: Vec<(Work, Option<RunRecord>)>,
         system: System,
+        step: impl Fn(usize) -> bool,
     ) -> Vec<Pending> {
         let waiting = Rc::new(RefCell::new(Vec::new()));
-        for (work, record) in works {
+        for (done, (work, record)) in works.into_iter().enumerate() {
+            if !step(done) {
+                break;
+            }
             let settings = lab.settings.get_untracked();
             let (panel, source) = (settings.panel(), Source::Batch(Rc::clone(&waiting)));
             let variant = variant(&work, system, Mode::Task, &settings);

@@ -1,6 +1,7 @@
 //! All instances of a dataset: search, facets, and a list of which only the rows in sight exist.
 
 mod batch;
+mod batch_file;
 mod facets;
 mod list;
 mod row;
@@ -13,6 +14,7 @@ use crate::ui::parts::{Empty, Icon, ProblemBox, ProgressLine, Shape};
 use crate::ui::state::{Lab, Trail, lab};
 use crate::words::grouped;
 use batch::RunAll;
+use batch_file::BatchButton;
 use facets::Facets;
 use leptos::prelude::*;
 use list::InstanceList;
@@ -189,6 +191,7 @@ fn Listing(open: Open) -> impl IntoView {
             </button>
             <p class="count" aria-live="polite">{count}</p>
             <button type="button" class="button quiet" hidden=move || !filtering() on:click=move |_| view.clear()>"Clear filters"</button>
+            <BatchButton view=view />
         </div>
         <div class="listing">
             <aside class="facets" class:open=move || facets_open.get() aria-label="Filters"><Facets view=view /></aside>
