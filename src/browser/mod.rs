@@ -29,6 +29,7 @@ mod origin;
 pub mod page;
 pub mod persist;
 pub mod secrets;
+pub mod signin;
 pub mod store;
 pub mod transport;
 mod wire;

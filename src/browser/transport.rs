@@ -8,7 +8,7 @@ use super::meter::Meter;
 use super::page;
 pub use super::wire::Limits;
 use super::wire::Wire;
-use crate::llm::http::HttpResponse;
+use crate::llm::http::{HttpRequest, HttpResponse};
 use crate::llm::provider::Provider;
 use crate::llm::quirks::{JsonSupport, OutputLimitField, Quirks};
 use crate::llm::retry::{self, Decision, Policy};
@@ -139,6 +139,23 @@ impl Transport {
         };
         let probe = wire.probe().await;
         reach::after_probe(&page::origin(), base_url, probe, page::is_online())
+    }
+
+    /// A request that is no model call, for example for a key after a sign-in.
+    pub async fn plain(
+        &self,
+        base_url: &str,
+        request: &HttpRequest,
+        abort: &Abort,
+    ) -> Result<HttpResponse, LlmError> {
+        let wire = Wire {
+            provider: Provider::from_url(base_url),
+            base_url,
+            limits: &Limits::default(),
+            abort,
+            seen: &|_| {},
+        };
+        wire.whole(request).await
     }
 
     /// The models an endpoint offers.

@@ -17,6 +17,7 @@ pub mod http;
 pub mod json;
 pub mod key;
 pub mod openai;
+pub mod openrouter;
 pub mod pace;
 pub mod price;
 pub mod provider;

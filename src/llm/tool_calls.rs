@@ -141,10 +141,10 @@ impl Calls {
     /// The calls, if every one is whole. `cut` says that the output limit ended the answer; `seed`
     /// makes ids for calls without one.
     pub fn finish(self, cut: bool, seed: &str) -> Result<Vec<ToolCall>, LlmError> {
-        let last = self.list.len().saturating_sub(1);
         let mut calls: Vec<ToolCall> = Vec::with_capacity(self.list.len());
         for (at, call) in self.list.into_iter().enumerate() {
-            let mut call = call.into_call(cut && at == last)?;
+            // Where calls interleave, a cut may have taken the arguments of any of them.
+            let mut call = call.into_call(cut)?;
             let taken = calls.iter().any(|other| other.id == call.id);
             if call.id.is_empty() || taken {
                 call.id = short_id(&format!("{seed}/{at}/{}/{}", call.name, call.arguments));

@@ -7,7 +7,7 @@ use super::files::Opened;
 use super::import::Imports;
 use super::keys::Keys;
 use super::late::{self, Errand};
-use super::parts::Notices;
+use super::parts::{Notices, Problem};
 use super::runner::{Batch, Runner};
 use crate::bench::ids::InstanceId;
 use crate::browser::cache::FileCache;
@@ -15,10 +15,12 @@ use crate::browser::dataset::Library;
 use crate::browser::engine::Engine;
 use crate::browser::files;
 use crate::browser::persist::Runs;
+use crate::browser::signin;
 use crate::browser::store::{Drawer, Store};
 use crate::browser::transport::Transport;
+use crate::llm::openrouter::{self, Returned};
 use crate::route::{DatasetKey, Route};
-use crate::settings::{Settings, Theme};
+use crate::settings::{Choice, Endpoint, Settings, Theme};
 use leptos::prelude::*;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -76,6 +78,8 @@ pub struct Lab {
     pub trail: RwSignal<Trail>,
     pub help: RwSignal<bool>,
     pub edge: RwSignal<Option<Edge>, LocalStorage>,
+    /// What a sign-in brought back, until it is used.
+    arrived: StoredValue<Option<Returned>, LocalStorage>,
 }
 
 /// The list as it was last shown: its address and the instances in its order.
@@ -107,11 +111,14 @@ impl Lab {
             trail: RwSignal::new(Trail::default()),
             help: RwSignal::new(false),
             edge: RwSignal::new_local(None),
+            arrived: StoredValue::new_local(None),
         }
     }
 
     /// Opens store and dataset, then warms the engine up. The page works meanwhile.
     pub fn start(self) {
+        // The code of a sign-in leaves the address before anything else happens.
+        self.arrived.set_value(signin::arrived());
         self.visit_address();
         late::run(self, Errand::StartUp);
     }
@@ -123,11 +130,39 @@ impl Lab {
         let edge = Edge::new(store);
         self.price(&edge);
         self.edge.set(Some(edge.clone()));
+        if let Some(returned) = self.arrived.try_update_value(Option::take).flatten() {
+            self.sign_in(&edge, returned).await;
+        }
         self.data.ensure(self, self.wanted());
         self.runner.restore(edge.runs.all().await);
         // Whatever is wrong with the engine is said when a run needs it.
         let _ = edge.engine.start().await;
         late::fetch_all().await;
+    }
+
+    /// Takes the key of a sign-in, and the provider it is for.
+    async fn sign_in(self, edge: &Edge, returned: Returned) {
+        match signin::finish(&edge.transport, returned).await {
+            Ok((_, key)) => {
+                self.keys.set(openrouter::BASE_URL, &key);
+                self.set(|settings| {
+                    settings.agent = Choice::Endpoint;
+                    if settings.endpoint.base_url != openrouter::BASE_URL {
+                        settings.endpoint = Endpoint {
+                            preset: "openrouter".to_owned(),
+                            base_url: openrouter::BASE_URL.to_owned(),
+                            model: String::new(),
+                        };
+                    }
+                });
+                self.notices
+                    .good("Signed in with OpenRouter; the key is held in this tab");
+            }
+            Err(error) => {
+                let hint = "Begin again with “Sign in” in Settings.";
+                self.notices.bad(Problem::new(&error, Some(hint)));
+            }
+        }
     }
 
     /// No key leaves the page in a file or a copied text.

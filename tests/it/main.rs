@@ -14,6 +14,7 @@ mod judge;
 mod judge_panel;
 mod llm_cases;
 mod llm_dialects;
+mod llm_fuzz;
 mod llm_properties;
 mod llm_tool;
 mod lost;

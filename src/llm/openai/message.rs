@@ -76,7 +76,7 @@ pub fn error_in_choice(choice: &Value) -> Option<Value> {
 pub fn read_head(answer: &mut Answer, value: &Value) {
     let text = |name: &str| value.get(name)?.as_str().filter(|text| !text.is_empty());
     if let Some(model) = text("model") {
-        answer.model = Some(model.to_owned());
+        answer.model = Some(without_folder(model).to_owned());
     }
     if let Some(id) = text("id") {
         answer.id = Some(id.to_owned());
@@ -88,6 +88,16 @@ pub fn read_head(answer: &mut Answer, value: &Value) {
     ];
     if let Some(usage) = usage.into_iter().flatten().find(|usage| usage.is_object()) {
         answer.usage = Some(read_usage(usage));
+    }
+}
+
+/// A server of one's own may name a model by its file; the folders would carry names of people and
+/// machines into results.
+fn without_folder(model: &str) -> &str {
+    let windows = model.as_bytes().get(1..3) == Some(b":\\");
+    match model.starts_with(['/', '~']) || windows {
+        true => model.rsplit(['/', '\\']).next().unwrap_or(model),
+        false => model,
     }
 }
 
@@ -266,6 +276,25 @@ fn keep_unknown(extra: &mut Map<String, Value>, body: &Value) {
             _ => {
                 extra.insert(name.clone(), value.clone());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_named_without_the_folders_of_a_machine() {
+        let table = [
+            ("/home/ada/models/small.gguf", "small.gguf"),
+            ("C:\\Users\\ada\\small.gguf", "small.gguf"),
+            ("~/small.gguf", "small.gguf"),
+            ("meta-llama/Llama-3.3-70B", "meta-llama/Llama-3.3-70B"),
+            ("gpt-5", "gpt-5"),
+        ];
+        for (model, name) in table {
+            assert_eq!(without_folder(model), name);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs of a whole list whose answers come by OpenAI's batch files: a few rounds, one file each.
 
 use super::View;
-use crate::agent::trace::System;
+use crate::agent::system::System;
 use crate::agent::trace_view::count;
 use crate::bench::ids::InstanceId;
 use crate::browser::abort::Abort;
@@ -76,7 +76,7 @@ fn Body(view: View) -> impl IntoView {
     let write = move |_| desk.write(ids(), system.get_untracked());
     let read = move |_| ask(false, move |files| desk.read(files));
     let chosen = move |wanted: System| {
-        let name = crate::agent::trace_view::system_name(wanted);
+        let name = wanted.name();
         view! {
             <label class="inst-choice">
                 <input type="radio" name="batch-system" prop:checked=move || system.get() == wanted on:change=move |_| system.set(wanted) />

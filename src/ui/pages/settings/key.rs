@@ -1,7 +1,7 @@
 //! A key: typed or pasted, kept in memory, and on this device only when asked for, encrypted.
 
-use crate::browser::secrets;
-use crate::llm::ApiKey;
+use crate::browser::{secrets, signin};
+use crate::llm::{ApiKey, openrouter};
 use crate::ui::keys::host;
 use crate::ui::parts::{Field, Problem};
 use crate::ui::state::lab;
@@ -73,8 +73,29 @@ pub fn KeyField(
                 <button type="button" class="button" disabled=move || !has() on:click=forget>"Forget"</button>
             </div>
             <p class="muted small" aria-live="polite">{about}</p>
+            <SignIn base_url=base_url />
             <Keep name=name base_url=base_url typed=typed />
         </Field>
+    }
+}
+
+/// OpenRouter gives a key to who signs in there; nothing has to be copied.
+#[component]
+fn SignIn(base_url: Signal<String>) -> impl IntoView {
+    let lab = lab();
+    let offered = move || host(&base_url.get()) == host(openrouter::BASE_URL);
+    let leave = move |_| {
+        if let Err(error) = signin::leave() {
+            lab.notices.bad(Problem::new(&error, None::<&str>));
+        }
+    };
+    view! {
+        <Show when=move || offered() && !lab.keys.has(&base_url.get())>
+            <p>
+                <button type="button" class="button" on:click=leave>"Sign in with OpenRouter"</button>
+                <span class="muted small">" Leaves this page and comes back with a key for this tab."</span>
+            </p>
+        </Show>
     }
 }
 
