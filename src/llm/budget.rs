@@ -104,7 +104,7 @@ impl Budget {
 /// `$0.0123`: four digits behind the point below a dollar, two above.
 pub fn dollars(amount: f64) -> String {
     match amount {
-        amount if amount == 0.0 => "$0".to_owned(),
+        0.0 => "$0".to_owned(),
         amount if amount < 0.0001 => "less than $0.0001".to_owned(),
         amount if amount < 1.0 => format!("${amount:.4}"),
         amount => format!("${amount:.2}"),

@@ -153,15 +153,15 @@ mod tests {
         let uncounted = call("https://api.deepseek.com", "deepseek-chat", None);
         let local = call("http://localhost:11434/v1", "llama", None);
         // 0.28 $ and a tenth of 0.42 $.
-        assert_eq!(spent(&[known.clone()]).words(), "$0.3220");
+        assert_eq!(spent(std::slice::from_ref(&known)).words(), "$0.3220");
         assert_eq!(
             spent(&[known.clone(), strange.clone(), uncounted]).words(),
             "$0.3220 and 2 calls of unknown price"
         );
         assert_eq!(spent(&[strange]).words(), "unknown price");
-        assert_eq!(spent(&[local.clone()]).words(), "$0");
+        assert_eq!(spent(std::slice::from_ref(&local)).words(), "$0");
         assert_eq!(
-            spent(&[local.clone()]).tokens(),
+            spent(std::slice::from_ref(&local)).tokens(),
             "tokens not counted by the provider"
         );
         assert!(
