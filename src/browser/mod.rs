@@ -4,7 +4,8 @@
 //! Reading order: [`error`], [`clock`], [`abort`], [`page`] and [`fetch`] carry everything else;
 //! [`store`] and [`cache`] remember; [`files`] and [`drop`] take in what the visitor brings;
 //! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies; [`env`] joins them for
-//! a run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that.
+//! a run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that, and
+//! [`signin`] fetches one. [`meter`] counts what calls cost.
 
 pub mod abort;
 mod body;
