@@ -13,7 +13,6 @@ use crate::run::record::RunRecord;
 use crate::settings::Choice;
 use crate::ui::data::Open;
 use crate::ui::files::ask;
-use crate::ui::pages::instance_host::load;
 use crate::ui::parts::{Dialog, Problem};
 use crate::ui::runner::Work;
 use crate::ui::state::Lab;
@@ -191,7 +190,7 @@ impl Desk {
 
     async fn work(self, id: InstanceId) -> Option<Work> {
         let open = self.open.try_get_value()?;
-        match load(open, id).await {
+        match Work::load(open, id).await {
             Ok(work) => work,
             Err(problem) => {
                 self.say(problem.text);
