@@ -5,7 +5,7 @@ use super::batch_bar::BatchBar;
 use super::desk::DeskDialog;
 use super::files::DropAnywhere;
 use super::import::ImportDialog;
-use super::keyboard::{Help, on_key};
+use super::keyboard::{Help, focus, on_key};
 use super::late;
 use super::pages::LostPage;
 use super::parts::Toasts;
@@ -79,11 +79,5 @@ pub fn App() -> impl IntoView {
 /// The fragment is the address of a view, so the link must not change it.
 fn skip_to_main(ev: ev::MouseEvent) {
     ev.prevent_default();
-    if let Some(main) = document()
-        .get_element_by_id("main")
-        .and_then(|main| main.dyn_into::<web_sys::HtmlElement>().ok())
-    {
-        // Focusing an element with a tabindex does not fail.
-        let _ = main.focus();
-    }
+    focus("#main");
 }

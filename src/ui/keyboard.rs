@@ -7,8 +7,10 @@ use leptos::prelude::*;
 use std::time::Duration;
 use wasm_bindgen::JsCast;
 
-/// Time after which a page just gone to has drawn itself.
-const PAGE_DRAWN: Duration = Duration::from_millis(60);
+/// How often, and how many times, to look whether a page just gone to has drawn itself: its part
+/// of the program may have to load.
+const LOOK_AGAIN: Duration = Duration::from_millis(60);
+const LOOKS: u32 = 80;
 
 /// Keys that work on every page. Typing and dialogs come first.
 pub fn on_key(lab: Lab, ev: &web_sys::KeyboardEvent) {
@@ -25,10 +27,7 @@ pub fn on_key(lab: Lab, ev: &web_sys::KeyboardEvent) {
             ev.prevent_default();
             if !focus("[data-search]") {
                 lab.go(&Route::instances(lab.data.key()));
-                let search = || {
-                    focus("[data-search]");
-                };
-                set_timeout(search, PAGE_DRAWN);
+                focus_when_drawn("[data-search]", LOOKS);
             }
         }
         _ => {}
@@ -60,6 +59,12 @@ pub fn focus(selector: &str) -> bool {
     found
         .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())
         .is_some_and(|element| element.focus().is_ok())
+}
+
+fn focus_when_drawn(selector: &'static str, looks: u32) {
+    if looks > 0 && !focus(selector) {
+        set_timeout(move || focus_when_drawn(selector, looks - 1), LOOK_AGAIN);
+    }
 }
 
 /// Every key there is.

@@ -5,6 +5,7 @@ use super::data::Data;
 use super::desk::Desk;
 use super::files::Opened;
 use super::import::Imports;
+use super::keyboard::focus;
 use super::keys::Keys;
 use super::late::{self, Errand};
 use super::parts::{Notices, Problem};
@@ -215,6 +216,8 @@ impl Lab {
         }
         if other_page {
             window().scroll_to_with_x_and_y(0.0, 0.0);
+            // Whoever reads by ear or goes by keyboard begins with the new page.
+            focus("#main");
         }
         self.data.ensure(self, self.wanted());
     }

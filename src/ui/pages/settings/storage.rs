@@ -89,13 +89,13 @@ pub fn Storage() -> impl IntoView {
                 </div>
                 <button type="button" class="button" on:click=forget_keys>"Forget all keys"</button>
             </div>
-            <div class="card row">
-                <div class="grow">
+            <div class="card stack">
+                <div>
                     <p><Suspense fallback=|| "…">{words}</Suspense>" "{runs}</p>
                     <p class="muted small">"Runs, their journal of answered calls, files of datasets and models for the next visit. Browsers may drop them when space is short: export what matters."</p>
                     {move || (!lasting()).then(|| view! { <p class="small">"This window keeps nothing: all of it goes when the tab is closed."</p> })}
                 </div>
-                <div class="row">
+                <div class="actions">
                     <button type="button" class="button" on:click=back_up>"Download backup"</button>
                     <button type="button" class="button" on:click=restore>"Restore backup …"</button>
                     <button type="button" class="button danger" on:click=move |_| asking.set(true)>"Clear local data"</button>
