@@ -1,10 +1,7 @@
 //! The frame of the page: start-up, the page of the moment, and what lies over all of them (help,
 //! notices, dropped files).
 
-use super::batch_bar::BatchBar;
-use super::desk::DeskDialog;
 use super::files::DropAnywhere;
-use super::import::ImportDialog;
 use super::keyboard::{Help, focus, on_key};
 use super::late;
 use super::pages::LostPage;
@@ -67,11 +64,9 @@ pub fn App() -> impl IntoView {
         <a class="skip" href="#main" on:click=skip_to_main>"Skip to the content"</a>
         <Topbar />
         <DropAnywhere />
-        <BatchBar lab=lab />
         <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| late::page(lab.route.get_untracked()))}</main>
-        <ImportDialog lab=lab />
+        {late::overlays(lab)}
         <Help />
-        <DeskDialog />
         <Toasts notices=lab.notices />
     }
 }

@@ -87,7 +87,8 @@ impl Desk {
         self.changed.update(|count| *count = count.wrapping_add(1));
     }
 
-    fn count(self) -> usize {
+    /// How many prompts wait.
+    pub fn count(self) -> usize {
         self.changed.track();
         self.waiting.with_value(Vec::len)
     }

@@ -44,6 +44,11 @@ impl Imports {
         }
     }
 
+    /// Whether there is a file to ask about.
+    pub fn waiting(self) -> bool {
+        self.pending.with(Option::is_some)
+    }
+
     /// Reads a file against the open dataset and shows what it holds.
     pub fn read(self, lab: Lab, file: &str, bytes: &[u8]) {
         let Some(open) = untrack(|| lab.data.current()) else {

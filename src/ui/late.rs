@@ -2,10 +2,13 @@
 //! at the functions marked here: what only they reach comes in files of its own, fetched when one
 //! of them is first called. The pages and the readers of files are such parts; the frame is not.
 
+use super::batch_bar::BatchBar;
 use super::data::{After, Source, Turn};
+use super::desk::DeskDialog;
+use super::import::ImportDialog;
 use super::pages;
 use super::parts::{Problem, ProblemBox};
-use super::state::Lab;
+use super::state::{Lab, lab};
 use crate::browser::files::PickedFile;
 use crate::route::Route;
 use leptos::prelude::*;
@@ -55,6 +58,41 @@ fn results() -> Result<Draw, Problem> {
 #[wasm_split(work, fallible)]
 fn settings() -> Result<Draw, Problem> {
     Ok(|| view! { <pages::SettingsPage /> }.into_any())
+}
+
+/// What lies over every page once there is something to run or to ask.
+#[wasm_split(work, fallible)]
+fn over_all() -> Result<Draw, Problem> {
+    Ok(|| {
+        let lab = lab();
+        view! {
+            <BatchBar lab=lab />
+            <ImportDialog lab=lab />
+            <DeskDialog />
+        }
+        .into_any()
+    })
+}
+
+/// The bar of a batch and the dialogs of imports and of answers by hand, from when they are first
+/// needed.
+pub fn overlays(lab: Lab) -> AnyView {
+    let needed = Memo::new(move |_| {
+        lab.batch.state.with(Option::is_some) || lab.imports.waiting() || lab.desk.count() > 0
+    });
+    let part = RwSignal::new(None::<Draw>);
+    // The network is an outside world, so an effect is its place.
+    Effect::new(move |_| {
+        if needed.get() && part.with_untracked(Option::is_none) {
+            spawn_local(async move {
+                match over_all().await {
+                    Ok(draw) => part.set(Some(draw)),
+                    Err(problem) => lab.notices.bad(problem),
+                }
+            });
+        }
+    });
+    (move || part.get().map(|draw| draw())).into_any()
 }
 
 /// Work that the frame starts but does not hold: it draws nothing.
