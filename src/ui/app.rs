@@ -64,8 +64,8 @@ pub fn App() -> impl IntoView {
         <a class="skip" href="#main" on:click=skip_to_main>"Skip to the content"</a>
         <Topbar />
         <DropAnywhere />
-        <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| late::page(lab.route.get_untracked()))}</main>
         {late::overlays(lab)}
+        <main id="main" tabindex="-1">{move || kind.get().map_or_else(|| view! { <LostPage /> }.into_any(), |_| late::page(lab.route.get_untracked()))}</main>
         <Help />
         <Toasts notices=lab.notices />
     }
