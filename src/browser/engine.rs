@@ -5,17 +5,19 @@ use super::cache::{CacheError, FileCache};
 use super::error::BrowserError;
 use super::fetch::FetchError;
 use super::model;
+use super::pool::{Pool, Setup};
 use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::hidden::Check;
 use crate::bench::visible::History;
-use crate::embed::spec::ModelSpec;
-use crate::embed::{Chunking, Hit};
+use crate::embed::kept::{self, TextVectors};
+use crate::embed::spec::Arithmetic;
+use crate::embed::{Chunking, Hit, VectorFile};
 use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
 use futures::future::{Either, select};
 use futures::lock::{Mutex, MutexGuard};
 use js_sys::Uint8Array;
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -87,7 +89,10 @@ pub struct Engine(Rc<Inner>);
 struct Inner {
     cache: FileCache,
     worker: RefCell<Option<Rc<WorkerClient>>>,
+    pool: Pool,
     loaded: RefCell<Loaded>,
+    /// What the visitor wants computed with.
+    wanted: Cell<Arithmetic>,
     /// Starting, loading and opening happen one after the other.
     turn: Mutex<()>,
 }
@@ -96,19 +101,37 @@ struct Inner {
 #[derive(Default)]
 struct Loaded {
     model: Option<ModelInfo>,
+    /// What the worker can compute with.
+    arithmetic: Arithmetic,
+    /// Vectors of texts of this model, from all visits.
+    texts: Option<TextVectors>,
     /// Keys, latest opened last.
     histories: Vec<String>,
 }
 
 impl Engine {
     pub fn new(cache: FileCache) -> Self {
-        let (worker, loaded) = Default::default();
         Self(Rc::new(Inner {
             cache,
-            worker,
-            loaded,
+            worker: RefCell::default(),
+            pool: Pool::default(),
+            loaded: RefCell::default(),
+            wanted: Cell::default(),
             turn: Mutex::new(()),
         }))
+    }
+
+    /// Chooses what is computed with from the next use on; another choice than before starts the
+    /// engine anew.
+    pub fn set_arithmetic(&self, arithmetic: Arithmetic) {
+        if self.0.wanted.replace(arithmetic) != arithmetic {
+            self.0.worker.take();
+        }
+    }
+
+    /// What the loaded model computes with.
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.0.loaded.borrow().arithmetic
     }
 
     /// Starts the worker, or a new one after a death. Call it once the page is interactive.
@@ -129,20 +152,26 @@ impl Engine {
             return Ok(info);
         }
         let info = model::info(&self.0.cache, abort).await?;
-        let files = model::files(&self.0.cache, &info, progress, abort).await?;
-        let request = Request::LoadModel {
-            name: info.name.clone(),
-            spec: ModelSpec::plain(info.max_tokens),
-        };
-        let (answer, _) = worker.ask(request, &files, steps(progress), abort).await?;
-        match answer {
-            Answer::ModelLoaded { sha256, .. } if sha256 == info.onnx.sha256 => {}
-            Answer::ModelLoaded { .. } => {
-                return Err(EngineError::Model(
-                    "the engine read another file than was sent".to_owned(),
-                ));
+        let mut worker = worker;
+        loop {
+            let files = model::files(&self.0.cache, &info, progress, abort).await?;
+            let request = Request::LoadModel {
+                name: info.name.clone(),
+                spec: info.spec(self.0.wanted.get()),
+            };
+            let (answer, _) = worker.ask(request, &files, steps(progress), abort).await?;
+            match answer {
+                Answer::ModelLoaded { sha256, .. } if sha256 == info.onnx.sha256 => break,
+                Answer::ModelLoaded { .. } => {
+                    return Err(EngineError::Model(
+                        "the engine read another file than was sent".to_owned(),
+                    ));
+                }
+                Answer::NeedsGeneral { .. } if self.arithmetic() == Arithmetic::Int8 => {
+                    worker = self.replace_worker(Arithmetic::Float32).await?;
+                }
+                _ => return Err(WorkerError::Confused.into()),
             }
-            _ => return Err(WorkerError::Confused.into()),
         }
         self.0.loaded.borrow_mut().model = Some(info.clone());
         Ok(info)
@@ -187,7 +216,14 @@ impl Engine {
             None
         };
         let was_kept = kept.is_some();
-        let vectors = shipped.or(kept);
+        let mut vectors = shipped.or(kept);
+        if vectors.is_none() {
+            let made = self
+                .make_vectors(&worker, history, chunking, progress, abort)
+                .await?;
+            self.0.cache.keep_made(&place, &made).await;
+            vectors = Some(made);
+        }
         let buffers: Vec<_> = vectors.iter().map(Uint8Array::buffer).collect();
         let mut answered = worker
             .ask(request(&vectors), &buffers, steps(progress), abort)
@@ -307,14 +343,92 @@ impl Engine {
             .filter(|worker| worker.is_alive())
     }
 
+    /// The vector file of a history: texts embedded before from what was kept, the others on all
+    /// cores.
+    async fn make_vectors(
+        &self,
+        worker: &Rc<WorkerClient>,
+        history: &History,
+        chunking: Chunking,
+        progress: &OnEngineProgress,
+        abort: &Abort,
+    ) -> Result<Uint8Array, EngineError> {
+        let cut = Request::CutHistory {
+            sessions: history.sessions.clone(),
+            chunking,
+        };
+        let (answer, _) = worker.ask(cut, &[], steps(progress), abort).await?;
+        let Answer::Cut { spans, texts } = answer else {
+            return Err(WorkerError::Confused.into());
+        };
+        let model = self.0.loaded.borrow().model.clone();
+        let info = model.ok_or_else(|| {
+            EngineError::Model("it has to be loaded before a history is embedded".to_owned())
+        })?;
+        let known = RefCell::new(self.known_texts(&info).await);
+        let hashes: Vec<_> = texts.iter().map(|text| kept::hash(text)).collect();
+        let missing = hashes.iter().zip(&texts);
+        let missing = missing.filter(|(hash, _)| known.borrow().get(hash).is_none());
+        let (new, texts): (Vec<_>, Vec<String>) =
+            missing.map(|(hash, text)| (*hash, text.clone())).unzip();
+        let setup = Setup {
+            cache: &self.0.cache,
+            info: &info,
+            spec: &info.spec(self.0.wanted.get()),
+            arithmetic: self.arithmetic(),
+        };
+        let before = known.borrow().len();
+        let keep = |at: usize, vector: &[f32]| known.borrow_mut().insert(new[at], vector);
+        let work = (texts.as_slice(), &keep as &dyn Fn(usize, &[f32]));
+        let pool = &self.0.pool;
+        let embedded = pool.embed(worker, setup, work, progress, abort).await;
+        let known = known.into_inner();
+        if known.len() > before {
+            let bytes = Uint8Array::from(known.encode().as_slice());
+            self.0
+                .cache
+                .keep_made(&self.vectors_key("texts"), &bytes)
+                .await;
+        }
+        let mut file = VectorFile::new(info.dim);
+        if embedded.is_ok() {
+            for (span, hash) in spans.into_iter().zip(&hashes) {
+                let (scale, row) = known.get(hash).ok_or(WorkerError::Confused)?;
+                file.push_row(span, scale, row);
+            }
+        }
+        self.0.loaded.borrow_mut().texts = Some(known);
+        embedded?;
+        Ok(Uint8Array::from(file.encode().as_slice()))
+    }
+
+    /// Vectors of texts of the loaded model, from this visit or earlier ones.
+    async fn known_texts(&self, info: &ModelInfo) -> TextVectors {
+        if let Some(known) = self.0.loaded.borrow_mut().texts.take() {
+            return known;
+        }
+        let kept = self.0.cache.made(&self.vectors_key("texts")).await;
+        let kept = kept.and_then(|bytes| TextVectors::decode(&bytes.to_vec(), info.dim));
+        kept.unwrap_or_else(|| TextVectors::new(info.dim))
+    }
+
     /// The living worker; call it with the turn taken.
     async fn worker(&self) -> Result<Rc<WorkerClient>, EngineError> {
-        if let Some(worker) = self.alive() {
-            return Ok(worker);
+        match self.alive() {
+            Some(worker) => Ok(worker),
+            None => self.replace_worker(self.0.wanted.get()).await,
         }
+    }
+
+    /// A new worker, which holds nothing yet.
+    async fn replace_worker(&self, kind: Arithmetic) -> Result<Rc<WorkerClient>, EngineError> {
         self.0.worker.take();
-        self.0.loaded.take();
-        let worker = Rc::new(WorkerClient::start().await?);
+        self.0.pool.clear();
+        self.0.loaded.replace(Loaded {
+            arithmetic: kind,
+            ..Loaded::default()
+        });
+        let worker = Rc::new(WorkerClient::start(kind).await?);
         self.0.worker.replace(Some(Rc::clone(&worker)));
         Ok(worker)
     }
@@ -327,7 +441,11 @@ impl Engine {
             .model
             .as_ref()
             .map(|model| model.onnx.sha256.clone());
-        format!("{}/{key}", model.unwrap_or_default())
+        let exact = match self.arithmetic() {
+            Arithmetic::Int8 => "",
+            Arithmetic::Float32 => "float32/",
+        };
+        format!("{}/{exact}{key}", model.unwrap_or_default())
     }
 }
 

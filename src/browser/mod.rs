@@ -29,6 +29,7 @@ mod model;
 mod origin;
 pub mod page;
 pub mod persist;
+mod pool;
 pub mod secrets;
 pub mod signin;
 pub mod store;

@@ -6,6 +6,7 @@ use super::engine::EngineError;
 use super::fetch::{Freshness, Get, OnProgress, Progress, silent};
 use super::page;
 use crate::bench::manifest::FileRef;
+use crate::embed::spec::{Arithmetic, ModelSpec, Pooling};
 use js_sys::{ArrayBuffer, Uint8Array};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -26,6 +27,28 @@ pub struct ModelInfo {
     /// The ONNX file; its hash names the model in results.
     pub onnx: FileRef,
     pub tokenizer: FileRef,
+    /// How the vectors of tokens become one, where the graph does not do it.
+    #[serde(default)]
+    pub pool: Option<Pooling>,
+    /// Put before a query.
+    #[serde(default)]
+    pub query_prefix: String,
+    /// Put before a passage.
+    #[serde(default)]
+    pub passage_prefix: String,
+}
+
+impl ModelInfo {
+    /// What the engine has to know.
+    pub fn spec(&self, arithmetic: Arithmetic) -> ModelSpec {
+        ModelSpec {
+            max_tokens: self.max_tokens,
+            pooling: self.pool,
+            query_prefix: self.query_prefix.clone(),
+            passage_prefix: self.passage_prefix.clone(),
+            arithmetic,
+        }
+    }
 }
 
 /// What the engine is busy with: `done` of `total` bytes or passages.

@@ -33,6 +33,11 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
+/// Processor cores, at least one.
+pub(super) fn cores() -> usize {
+    (window().navigator().hardware_concurrency() as usize).max(1)
+}
+
 /// `false` only when the device surely has no network.
 pub fn is_online() -> bool {
     window().navigator().on_line()

@@ -4,6 +4,7 @@ use super::abort::Abort;
 use super::clock::sleep;
 use super::error::{BrowserError, tried};
 use super::page;
+use crate::embed::spec::Arithmetic;
 use crate::worker::protocol::{
     Answer, Event, Failure, FromWorker, PROTOCOL, Request, RequestId, ToWorker,
 };
@@ -18,8 +19,13 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-/// Trunk's loader of the worker program, beside the page.
-const LOADER: &str = "worker_loader.js";
+/// Trunk's loaders of the worker programs, beside the page.
+fn loader(arithmetic: Arithmetic) -> &'static str {
+    match arithmetic {
+        Arithmetic::Int8 => "worker_loader.js",
+        Arithmetic::Float32 => "exact_loader.js",
+    }
+}
 /// From starting the worker to its first word; on a slow phone compiling it takes a while.
 const START_SECONDS: u32 = 60;
 
@@ -98,11 +104,11 @@ struct Waiting {
 }
 
 impl WorkerClient {
-    /// Starts a worker and waits for its first word.
-    pub async fn start() -> Result<Self, WorkerError> {
+    /// Starts the worker that can compute so, and waits for its first word.
+    pub async fn start(arithmetic: Arithmetic) -> Result<Self, WorkerError> {
         let line = Rc::new(Line::default());
         let ready = line.expect(0, None);
-        let client = Self::spawn(line)?;
+        let client = Self::spawn(line, loader(arithmetic))?;
         let answered = match select(pin!(ready), pin!(sleep(START_SECONDS * 1000))).await {
             Either::Left((answered, _)) => answered.unwrap_or(Err(WorkerError::Confused))?,
             Either::Right(_) => return Err(WorkerError::NoAnswer(START_SECONDS)),
@@ -119,10 +125,10 @@ impl WorkerClient {
         }
     }
 
-    fn spawn(line: Rc<Line>) -> Result<Self, WorkerError> {
+    fn spawn(line: Rc<Line>, loader: &str) -> Result<Self, WorkerError> {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
-        let worker = Worker::new_with_options(&page::resolve(LOADER)?, &options)
+        let worker = Worker::new_with_options(&page::resolve(loader)?, &options)
             .map_err(tried("starting the engine"))?;
         let hearing = Rc::downgrade(&line);
         let on_message = Closure::new(move |event: MessageEvent| hear(&hearing, &event.data()));

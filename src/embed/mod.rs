@@ -11,6 +11,7 @@ pub mod chunk;
 #[cfg(feature = "engine")]
 #[cfg_attr(not(feature = "general"), path = "no_general.rs")]
 mod general;
+pub mod kept;
 #[cfg(feature = "engine")]
 pub mod model;
 pub mod spec;

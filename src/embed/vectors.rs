@@ -50,6 +50,14 @@ impl VectorFile {
         self.scales.push(quantise(vector, &mut self.rows));
     }
 
+    /// Appends a row that is quantised already.
+    pub fn push_row(&mut self, span: ChunkSpan, scale: f32, row: &[i8]) {
+        debug_assert_eq!(row.len(), self.dim as usize);
+        self.spans.push(span);
+        self.scales.push(scale);
+        self.rows.extend(row);
+    }
+
     /// The bytes as documented above.
     pub fn encode(&self) -> Vec<u8> {
         let mut out =

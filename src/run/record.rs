@@ -211,7 +211,7 @@ pub struct DatasetRef {
 pub struct RetrieverRef {
     pub model: String,
     pub model_sha256: String,
-    /// `exact` or `hnsw`.
+    /// How passages were found, for example `exact` or `bm25`; `float32` where that was chosen.
     pub method: String,
 }
 

@@ -2,6 +2,7 @@
 
 pub mod panel;
 pub mod params;
+pub mod retriever;
 
 use crate::llm::price::PriceTable;
 use crate::prompts::Edits;
@@ -24,6 +25,8 @@ pub struct Settings {
     /// Judges beside it.
     pub more_judges: Vec<panel::MoreJudge>,
     pub params: Params,
+    /// How passages are found.
+    pub retriever: retriever::Retriever,
     /// What tokens cost; the visitor's to change.
     pub prices: PriceTable,
     /// US dollars that may be spent in all; none for no limit.

@@ -17,9 +17,9 @@ use crate::run::drive::{Case, RunSpec, begin, judge_given, run_instance};
 use crate::run::record::{
     DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus, Variant,
 };
+use crate::settings::retriever::Retriever;
 use crate::ui::state::{Edge, Lab};
 use crate::words::sentence;
-use crate::worker::protocol::SearchMethod;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::rc::Rc;
@@ -89,6 +89,7 @@ impl Task {
         let (shard_id, read) = self.read_history().await?;
         let engine = &self.edge.engine;
         let (shown, chunking) = (self.engine_progress(), self.chunking());
+        engine.set_arithmetic(self.retriever().arithmetic);
         let model = engine
             .ensure_model(&shown, &self.abort)
             .await
@@ -153,6 +154,12 @@ impl Task {
         }
     }
 
+    fn retriever(&self) -> Retriever {
+        self.lab
+            .settings
+            .with_untracked(|settings| settings.retriever)
+    }
+
     fn chunking(&self) -> Chunking {
         Chunking {
             tokens: self.plan.params.chunk_tokens,
@@ -203,7 +210,7 @@ impl Task {
             retriever: RetrieverRef {
                 model: model.name.clone(),
                 model_sha256: model.onnx.sha256.clone(),
-                method: "exact".to_owned(),
+                method: self.retriever().name(),
             },
             app_version: env!("CARGO_PKG_VERSION").to_owned(),
             variant: variant.clone(),
@@ -230,7 +237,7 @@ impl Task {
             run_id: self.plan.id.clone(),
             engine: self.edge.engine.clone(),
             history,
-            method: SearchMethod::Exact,
+            method: self.retriever().method,
             transport: self.edge.transport.clone(),
             agent: self.target(Some(&self.plan.agent)),
             graders: self.grader_targets(),
@@ -304,5 +311,8 @@ fn no_model(name: &str) -> ModelInfo {
         max_tokens: 0,
         onnx: nothing.clone(),
         tokenizer: nothing,
+        pool: None,
+        query_prefix: String::new(),
+        passage_prefix: String::new(),
     }
 }

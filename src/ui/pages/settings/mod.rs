@@ -6,6 +6,7 @@ mod key;
 mod local;
 mod params;
 mod prices;
+mod retriever;
 mod spending;
 mod storage;
 
@@ -16,6 +17,7 @@ use endpoint::EndpointForm;
 use judges::Judges;
 use leptos::prelude::*;
 use params::Params;
+use retriever::Retrieval;
 use spending::Spending;
 use storage::Storage;
 
@@ -30,6 +32,7 @@ pub fn SettingsPage() -> impl IntoView {
             <Agent />
             <JudgeSection />
             <Spending />
+            <Retrieval />
             <Params />
             <Look />
             <Storage />

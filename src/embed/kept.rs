@@ -1,0 +1,163 @@
+//! Vectors of texts embedded before, by the hash of the text: the same chunk is never embedded
+//! twice, in whichever dataset or version of it it stands.
+//!
+//! As a file, little-endian: magic `IBAT`, version, components, number of texts, each u32; then for
+//! each text its SHA-256, its scale (f32) and its row of signed bytes, the oldest first.
+
+use super::vectors::quantise;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+const MAGIC: [u8; 4] = *b"IBAT";
+const VERSION: u32 = 1;
+const HEADER: usize = 16;
+const HASH: usize = 32;
+/// Texts kept; the oldest make room. Some twelve megabytes for 384 components.
+const MOST: usize = 30_000;
+
+/// Hash of a text.
+pub type TextHash = [u8; HASH];
+
+/// What names a text here.
+pub fn hash(text: &str) -> TextHash {
+    Sha256::digest(text).into()
+}
+
+/// Quantised vectors of texts of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextVectors {
+    dim: usize,
+    /// In the order in which they came.
+    hashes: Vec<TextHash>,
+    scales: Vec<f32>,
+    rows: Vec<i8>,
+    places: HashMap<TextHash, usize>,
+}
+
+impl TextVectors {
+    /// Nothing yet; vectors of `dim` components.
+    pub fn new(dim: u32) -> Self {
+        Self {
+            dim: dim as usize,
+            hashes: Vec::new(),
+            scales: Vec::new(),
+            rows: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    /// Scale and row of a text.
+    pub fn get(&self, hash: &TextHash) -> Option<(f32, &[i8])> {
+        let place = *self.places.get(hash)?;
+        let row = &self.rows[place * self.dim..(place + 1) * self.dim];
+        Some((self.scales[place], row))
+    }
+
+    /// Keeps the vector of a text that is not known yet.
+    pub fn insert(&mut self, hash: TextHash, vector: &[f32]) {
+        if vector.len() != self.dim || self.places.contains_key(&hash) {
+            return;
+        }
+        let scale = quantise(vector, &mut self.rows);
+        self.add(hash, scale);
+    }
+
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Takes the hash of the row that was just appended.
+    fn add(&mut self, hash: TextHash, scale: f32) {
+        self.places.insert(hash, self.hashes.len());
+        self.hashes.push(hash);
+        self.scales.push(scale);
+    }
+
+    /// The file, with the latest texts only where there are too many.
+    pub fn encode(&self) -> Vec<u8> {
+        let first = self.len().saturating_sub(MOST);
+        let mut out = Vec::with_capacity(HEADER + (self.len() - first) * (HASH + 4 + self.dim));
+        out.extend(MAGIC);
+        for number in [VERSION, self.dim as u32, (self.len() - first) as u32] {
+            out.extend(number.to_le_bytes());
+        }
+        for place in first..self.len() {
+            out.extend(self.hashes[place]);
+            out.extend(self.scales[place].to_le_bytes());
+            let row = &self.rows[place * self.dim..(place + 1) * self.dim];
+            out.extend(row.iter().map(|byte| *byte as u8));
+        }
+        out
+    }
+
+    /// Reads a file of vectors with `dim` components; anything else is as good as none.
+    pub fn decode(bytes: &[u8], dim: u32) -> Option<Self> {
+        let (header, rest) = bytes.split_at_checked(HEADER)?;
+        let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|n| header[at + n]));
+        let record = HASH + 4 + dim as usize;
+        let fits = header.starts_with(&MAGIC)
+            && number(4) == VERSION
+            && number(8) == dim
+            && rest.len() == number(12) as usize * record;
+        if !fits {
+            return None;
+        }
+        let mut out = Self::new(dim);
+        for record in rest.chunks_exact(record) {
+            let (hash, rest) = record.split_first_chunk::<HASH>()?;
+            let (scale, row) = rest.split_first_chunk::<4>()?;
+            let scale = f32::from_le_bytes(*scale);
+            if scale.is_finite() && !out.places.contains_key(hash) {
+                out.rows.extend(row.iter().map(|byte| *byte as i8));
+                out.add(*hash, scale);
+            }
+        }
+        Some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_found_again_after_a_visit() {
+        let mut kept = TextVectors::new(2);
+        kept.insert(hash("a"), &[0.6, -0.8]);
+        kept.insert(hash("b"), &[0.0, 1.0]);
+        kept.insert(hash("a"), &[1.0, 0.0]); // known: the first one stays
+        let again = TextVectors::decode(&kept.encode(), 2).unwrap();
+        assert_eq!(again, kept);
+        let (scale, row) = again.get(&hash("a")).unwrap();
+        assert_eq!((scale, row), (0.8 / 127.0, &[95i8, -127][..]));
+        assert_eq!(again.get(&hash("c")), None);
+        assert_eq!(again.len(), 2);
+    }
+
+    #[test]
+    fn files_of_other_kinds_count_for_nothing() {
+        let mut kept = TextVectors::new(2);
+        kept.insert(hash("a"), &[0.6, -0.8]);
+        let bytes = kept.encode();
+        assert_eq!(TextVectors::decode(&bytes, 3), None, "another model's");
+        for end in 0..bytes.len() {
+            assert_eq!(TextVectors::decode(&bytes[..end], 2), None, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_make_room() {
+        let mut kept = TextVectors::new(1);
+        for n in 0..MOST + 5 {
+            kept.insert(hash(&n.to_string()), &[1.0]);
+        }
+        let again = TextVectors::decode(&kept.encode(), 1).unwrap();
+        assert_eq!(again.len(), MOST);
+        assert_eq!(again.get(&hash("4")), None);
+        assert!(again.get(&hash("5")).is_some());
+    }
+}

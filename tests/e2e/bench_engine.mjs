@@ -1,0 +1,203 @@
+// The engine against onnxruntime-web on the same file and the same tokens, alternately in one
+// headless Chromium, one thread each; then searches, memory, load time, and two workers.
+import fs from "node:fs/promises";
+import path from "node:path";
+import zlib from "node:zlib";
+import { fileURLToPath } from "node:url";
+import { openPage } from "./support/browser.mjs";
+
+const ORT = path.join(path.dirname(fileURLToPath(import.meta.url)), "node_modules/onnxruntime-web/dist");
+const MODEL = "models/all-minilm-l6-v2/";
+/** Our worker, which also tells the size of its memory. */
+const TALKING = `import init from "./worker.js";
+const wasm = await init();
+self.addEventListener("message", ({ data }) => { if (data.memory) self.postMessage({ memory: wasm.memory.buffer.byteLength }); });`;
+
+/** Serves onnxruntime-web's files and, where one is given, a model it quantises dynamically. */
+export function engineOverrides(dynamicModel) {
+  const file = (name) => async (request, response, send) =>
+    send(200, await fs.readFile(name), { "content-type": name.endsWith(".wasm") ? "application/wasm" : "text/javascript" });
+  const overrides = { "bench_worker.js": (request, response, send) => send(200, TALKING, { "content-type": "text/javascript" }) };
+  for (const name of ["ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"]) {
+    overrides[`ort/${name}`] = file(path.join(ORT, name));
+  }
+  if (dynamicModel) overrides["ort/dynamic.onnx"] = file(dynamicModel);
+  return overrides;
+}
+
+/** Runs in the page: everything that is measured lives at `window.bench`. */
+async function setUp({ base, model, dynamic }) {
+  const bytes = async (name) => (await fetch(base + name)).arrayBuffer();
+  const startWorker = async () => {
+    const worker = new Worker(`${base}bench_worker.js`, { type: "module" });
+    const waiting = new Map();
+    let next = 1, told = null;
+    const ready = new Promise((done) => waiting.set(0, done));
+    worker.onmessage = ({ data }) => {
+      if (data.memory) return told?.(data.memory);
+      const { id, event } = JSON.parse(data.json);
+      if (event.type !== "progress") { waiting.get(id)?.(event); waiting.delete(id); }
+    };
+    await ready;
+    return {
+      async ask(request, buffers = []) {
+        const id = next++;
+        const answer = new Promise((done) => waiting.set(id, done));
+        worker.postMessage({ json: JSON.stringify({ id, request }), buffers }, buffers);
+        const event = await answer;
+        if (event.type !== "done") throw new Error(JSON.stringify(event));
+        return event.answer;
+      },
+      memory: () => new Promise((done) => { told = done; worker.postMessage({ memory: true }); }),
+      end: () => worker.terminate(),
+    };
+  };
+  const load = async (worker) => worker.ask({ type: "load_model", name: "bench", max_tokens: 256 },
+    [await bytes(`${model}model_int8.onnx`), await bytes(`${model}tokenizer.json`)]);
+  const ort = await import(`${base}ort/ort.wasm.min.mjs`);
+  ort.env.wasm.numThreads = 1;
+  ort.env.wasm.wasmPaths = `${base}ort/`;
+  const session = async (name, graphOptimizationLevel) => ort.InferenceSession.create(new Uint8Array(await bytes(name)), { graphOptimizationLevel });
+  const rivals = {
+    "onnxruntime-web, the same file, float32": await session(`${model}model_int8.onnx`, "basic"),
+    "onnxruntime-web, the same file, optimised": await session(`${model}model_int8.onnx`, "all"),
+  };
+  if (dynamic) rivals["onnxruntime-web, dynamic int8"] = await session("ort/dynamic.onnx", "all");
+  const vocabulary = JSON.parse(new TextDecoder().decode(await bytes(`${model}tokenizer.json`))).model.vocab;
+  const words = Object.entries(vocabulary).filter(([word]) => /^[a-z]{4,}$/.test(word));
+  window.bench = { startWorker, load, ort, rivals, words };
+}
+
+/** Runs in the page: medians of alternate runs on texts of so many tokens, and the worst cosine. */
+async function race({ tokens, rounds }) {
+  const { startWorker, load, ort, rivals, words } = window.bench;
+  const worker = window.bench.worker ??= await startWorker();
+  if (!window.bench.loaded) { await load(worker); window.bench.loaded = true; }
+  const times = { ours: [] }, cosines = {};
+  for (const name in rivals) { times[name] = []; cosines[name] = 1; }
+  const exact = Object.keys(rivals)[0];
+  const cosine = (a, b) => { let [d, x, y] = [0, 0, 0]; a.forEach((v, i) => { d += v * b[i]; x += v * v; y += b[i] * b[i]; }); return d / Math.sqrt(x * y); };
+  cosines.ours = 1;
+  for (let round = -2; round < rounds; round += 1) {
+    const chosen = Array.from({ length: tokens - 2 }, () => words[Math.floor(Math.random() * words.length)]);
+    const text = chosen.map(([word]) => word).join(" ");
+    const ids = BigInt64Array.from([101, ...chosen.map(([, id]) => id), 102].map(BigInt));
+    let from = performance.now();
+    const { vectors } = await worker.ask({ type: "embed", texts: [text] });
+    if (round >= 0) times.ours.push(performance.now() - from);
+    const found = { ours: vectors[0] };
+    for (const name in rivals) {
+      const tensor = (values) => new ort.Tensor("int64", values, [1, tokens]);
+      const feeds = { input_ids: tensor(ids), attention_mask: tensor(new BigInt64Array(tokens).fill(1n)) };
+      from = performance.now();
+      const out = await rivals[name].run(feeds);
+      if (round >= 0) times[name].push(performance.now() - from);
+      found[name] = [...out.sentence_embedding.data];
+    }
+    for (const name in found) cosines[name] = Math.min(cosines[name], cosine(found[name], found[exact]));
+  }
+  return { times, cosines };
+}
+
+/** Runs in the page: the time of six queries whose vectors are known, over so many passages. */
+async function searches({ count, dim, rounds }) {
+  const { worker } = window.bench;
+  const bytes = new Uint8Array(16 + count * (12 + 4 + dim));
+  const view = new DataView(bytes.buffer);
+  bytes.set([73, 66, 65, 86]);
+  [1, dim, count].forEach((value, n) => view.setUint32(4 + 4 * n, value, true));
+  for (let row = 0; row < count; row += 1) {
+    view.setUint32(16 + row * 12 + 8, 4, true);
+    view.setFloat32(16 + count * 12 + row * 4, 1 / 1400, true);
+  }
+  const rows = new Int8Array(bytes.buffer, 16 + count * 16);
+  for (let at = 0; at < rows.length; at += 1) rows[at] = Math.random() * 255 - 127;
+  const sessions = [{ id: "s1", date: "2025-01-01T10:00:00", turns: [{ role: "user", text: "a passage" }] }];
+  const key = `bench-${count}`;
+  await worker.ask({ type: "open_history", key, sessions, chunking: { tokens: 256, overlap: 50 }, shipped_vectors: true }, [bytes.buffer]);
+  const queries = ["dinner", "travel plans", "tone of emails", "running", "gifts", "music at work"];
+  await worker.ask({ type: "embed", texts: queries });
+  const times = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const from = performance.now();
+    await worker.ask({ type: "search", key, queries, top_k: 3, method: "exact" });
+    times.push((performance.now() - from) / queries.length);
+  }
+  // The whole way of six new queries: embedded together, then searched.
+  const whole = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const fresh = queries.map((query) => `${query}: what would this user want, number ${round} of ${count}?`);
+    const from = performance.now();
+    await worker.ask({ type: "search", key, queries: fresh, top_k: 3, method: "exact" });
+    whole.push(performance.now() - from);
+  }
+  await worker.ask({ type: "close_history", key });
+  return { times, whole };
+}
+
+/** Runs in the page: passages embedded by one worker and by two. */
+async function together({ passages, rounds }) {
+  const { startWorker, load, words } = window.bench;
+  const workers = [await startWorker(), await startWorker()];
+  for (const worker of workers) await load(worker);
+  const text = () => Array.from({ length: 200 }, () => words[Math.floor(Math.random() * words.length)][0]).join(" ");
+  const run = async (team) => {
+    const share = passages / team.length;
+    const from = performance.now();
+    await Promise.all(team.map((worker) => worker.ask({ type: "embed_passages", texts: Array.from({ length: share }, text) })));
+    return performance.now() - from;
+  };
+  const times = { one: [], two: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    times.one.push(await run(workers.slice(0, 1)));
+    times.two.push(await run(workers));
+  }
+  workers.forEach((worker) => worker.end());
+  return times;
+}
+
+/** Measures and gives rows for a table. */
+export async function benchEngine(browser, site, { rounds = 9, dynamic = false, root }) {
+  const { context, page } = await openPage(browser);
+  await page.goto(`${site.url}datasets/FORMAT.md`);
+  await page.evaluate(setUp, { base: site.url, model: MODEL, dynamic });
+  const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  const table = [];
+  const row = (what, value) => table.push({ what, value });
+  const loads = [];
+  for (let n = 0; n < 3; n += 1) {
+    loads.push(await page.evaluate(async () => {
+      const from = performance.now();
+      const worker = await window.bench.startWorker();
+      await window.bench.load(worker);
+      await worker.ask({ type: "embed", texts: ["a first query"] });
+      const took = performance.now() - from;
+      worker.end();
+      return took;
+    }));
+  }
+  row("engine started, model loaded, first query embedded (ms)", median(loads).toFixed(0));
+  for (const tokens of [32, 256]) {
+    const { times, cosines } = await page.evaluate(race, { tokens, rounds });
+    const ours = median(times.ours);
+    for (const name in times) {
+      row(`${tokens} tokens: ${name} (ms; ours / this; worst cosine to float32)`,
+        `${median(times[name]).toFixed(1)}; ${(ours / median(times[name])).toFixed(2)}; ${cosines[name].toFixed(4)}`);
+    }
+  }
+  row("engine memory with the model, after 256 tokens (MB)", ((await page.evaluate(() => window.bench.worker.memory())) / 1e6).toFixed(1));
+  const workers = await page.evaluate(together, { passages: 24, rounds: 3 });
+  row("24 passages: one worker, two workers (ms; ratio)",
+    `${median(workers.one).toFixed(0)}, ${median(workers.two).toFixed(0)}; ${(median(workers.one) / median(workers.two)).toFixed(2)}`);
+  for (const count of [2_000, 20_000, 200_000]) {
+    const { times, whole } = await page.evaluate(searches, { count, dim: 384, rounds });
+    row(`search of ${count} × 384, exact, a query (ms)`, median(times).toFixed(2));
+    if (count === 2_000) row("six new queries embedded and searched over 2000 (ms)", median(whole).toFixed(0));
+  }
+  for (const [what, name] of [["engine", "worker_bg.wasm"], ["engine with the general ONNX runtime", "exact_bg.wasm"]]) {
+    const bytes = await fs.readFile(path.join(root, name)).catch(() => null);
+    if (bytes) row(`${what}, compressed (MB)`, (zlib.gzipSync(bytes, { level: 9 }).length / 1e6).toFixed(2));
+  }
+  await context.close();
+  return table;
+}
