@@ -6,7 +6,7 @@
 //! | module | what it holds | what it never does |
 //! | --- | --- | --- |
 //! | [`bench`] | records of a benchmark; manifest and shard bytes to records | I/O |
-//! | [`llm`] | neutral chat types, providers, streams, retries, keys | open a connection |
+//! | [`llm`] | neutral chat types, providers, streams, retries, limits, prices, keys | open a connection |
 //! | [`prompts`] | the prompt texts and their hashes | see hidden fields |
 //! | [`embed`] | text to chunks to unit vectors | know about personas or tasks |
 //! | [`search`] | nearest vectors: exact scan and HNSW | see text |

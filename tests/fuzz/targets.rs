@@ -121,7 +121,9 @@ fn sse(seed: u64) -> Result<(), String> {
         ));
     }
     let text = String::from_utf8_lossy(&bytes);
+    // A body in one piece is whole by itself.
     let ends = [
+        "{\"choices\":[{\"message\"",
         "[DONE]",
         "finish_reason\":\"",
         "finishReason",
