@@ -179,8 +179,10 @@ fn text(random: &mut Random) -> String {
 fn json_reading(seed: u64) -> Result<(), String> {
     let mut random = Random(seed);
     let text = text(&mut random);
-    let plain = bare(&text);
-    for candidate in json::find(&text).candidates {
+    let found = json::find(&text);
+    // Reasoning may have been taken out of the middle of a text.
+    let plain = format!("{} {}", bare(&text), bare(&found.answer));
+    for candidate in found.candidates {
         let mut leaves = Vec::new();
         collect(&candidate.value, &mut leaves);
         // What an escape stands for is written otherwise.
