@@ -148,15 +148,18 @@ test("a full disk degrades to memory with a warning, and the backup holds every 
 });
 
 test("a key that got into a text is taken out of every file", async () => {
-  const leaky = (body) => /finished|draft|write/i.test(JSON.stringify(body.messages.at(-1))) && !/JSON/.test(JSON.stringify(body.messages)) ? `A text that quotes ${KEY} by mistake.` : answer(body);
+  const leaky = (body) => {
+    const text = answer(body);
+    return text.startsWith("# A short") ? `A text that quotes ${KEY} by mistake.` : text;
+  };
   await visit(async ({ provider, page }) => {
     await useEndpoint(page, site, { url: provider.url, judge: false });
     await openInstance(page, site, TEXT_INSTANCE);
     await run(page);
     const saved = await download(page, () => page.getByRole("button", { name: "JSON", exact: true }).click());
     assert.ok(!saved.bytes.toString().includes(KEY));
-    JSON.parse(saved.bytes.toString());
-    if (/\[key\]/.test(saved.bytes.toString())) await page.getByText(/was replaced by \[key\]/).waitFor();
+    assert.match(saved.bytes.toString(), /quotes \[key\] by mistake/);
+    await page.getByText(/was replaced by \[key\]/).first().waitFor();
   }, { answer: leaky });
 });
 
