@@ -1,18 +1,25 @@
 //! Words and numbers for people: sentences from errors, grouped digits, sizes.
 
 /// An error's words as a sentence: errors start in lower case and have no full stop. A web address
-/// keeps its case.
+/// and the name of a file keep their case.
 pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().to_string());
     let mut out = match first {
-        Some(first) if !text.starts_with("http") => first + chars.as_str(),
+        Some(first) if !begins_with_name(text) => first + chars.as_str(),
         _ => text.to_owned(),
     };
     if !out.is_empty() && !out.ends_with(['.', '!', '?', '…']) {
         out.push('.');
     }
     out
+}
+
+/// Whether the first word is an address, a path or a file's name: `shards/p1.jsonl.gz: …`.
+fn begins_with_name(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_end_matches([':', '.', ',', '!', '?', '…']);
+    first.contains(['.', '/', '_'])
 }
 
 /// A number with thin groups, `6 962`.
@@ -45,7 +52,12 @@ mod tests {
     #[test]
     fn errors_become_sentences() {
         let table = [
-            ("run.json is empty", "Run.json is empty."),
+            ("run.json is empty", "run.json is empty."),
+            (
+                "shards/p1.jsonl.gz: is empty",
+                "shards/p1.jsonl.gz: is empty.",
+            ),
+            ("cancelled.", "Cancelled."),
             ("cancelled", "Cancelled."),
             (
                 "https://host/x does not exist",
