@@ -9,7 +9,7 @@ const SHOWN: usize = 20;
 /// A file that could not be used. Nothing that was loaded before is changed by it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataError {
-    #[error("{place}: {bytes} bytes is more than the {limit} bytes a {what} may have")]
+    #[error("{place}: {bytes} bytes is more than the {limit} bytes allowed for this {what}")]
     TooLarge {
         place: String,
         what: &'static str,

@@ -77,12 +77,10 @@ fn parse_strictly<T: DeserializeOwned>(
     let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
     let counting = serde_ignored::Deserializer::new(&mut json, &mut note);
     let record = serde_path_to_error::deserialize(counting).map_err(|error| {
+        // The whole record is `.`, and a place without a name, as before a bad key, `?`.
         let path = error.path().to_string();
-        fault(
-            line,
-            if path == "." { String::new() } else { path },
-            error.inner(),
-        )
+        let field = path.trim_end_matches('?').trim_end_matches('.');
+        fault(line, field.to_owned(), error.inner())
     })?;
     json.end()
         .map_err(|error| fault(line, String::new(), &error))?;
@@ -173,6 +171,15 @@ mod tests {
             let value: Value = parse(text, Some(7), &mut warnings).unwrap();
             assert_eq!(value, Value::from(want), "{text}");
             assert_eq!(warnings.into_list()[0].line, Some(7), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_without_a_name_is_not_named() {
+        for text in ["{{}", r#"{"a":1,]}"#] {
+            let fault = parse::<Value>(text, Some(2), &mut Warnings::new("f")).unwrap_err();
+            let said = fault.to_string();
+            assert!(said.starts_with("line 2: is not JSON: "), "{text}: {said}");
         }
     }
 
