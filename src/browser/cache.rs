@@ -93,21 +93,24 @@ impl FileCache {
         }
     }
 
-    /// A small file without a known hash: from the network, and from the last visit only when the
-    /// network fails. `true` when it is the kept copy.
+    /// A small file without a known hash: from the network, and what [`Self::keep_fresh`] kept
+    /// only when the network fails. `true` when it is the kept copy.
     pub async fn fresh(&self, get: Get<'_>) -> Result<(Uint8Array, bool), FetchError> {
         let url = get.url;
         match fetch::get(get).await {
-            Ok(fetched) => {
-                self.kept.put(url, &fetched.bytes).await;
-                Ok((fetched.bytes, false))
-            }
+            Ok(fetched) => Ok((fetched.bytes, false)),
             Err(error) if error.is_network() => match self.kept.get(url).await {
                 Some(bytes) => Ok((bytes, true)),
                 None => Err(error),
             },
             Err(error) => Err(error),
         }
+    }
+
+    /// Keeps such a file for a visit without network. Only once it has proved sound: a bad one
+    /// must not take the place of a good one.
+    pub async fn keep_fresh(&self, url: &str, bytes: &Uint8Array) {
+        self.kept.put(url, bytes).await;
     }
 
     /// What an earlier visit made and kept under this name.

@@ -119,15 +119,19 @@ impl Library {
         };
         let (bytes, is_kept_copy) = self.cache.fresh(get).await?;
         let start = Start {
-            bytes,
+            bytes: bytes.clone(),
             place: url.clone(),
             is_kept_copy,
         };
         let origin = Origin::Web {
-            manifest: url,
+            manifest: url.clone(),
             cache: self.cache.clone(),
         };
-        open(start, origin, source, progress, abort).await
+        let dataset = open(start, origin, source, progress, abort).await?;
+        if !is_kept_copy {
+            self.cache.keep_fresh(&url, &bytes).await;
+        }
+        Ok(dataset)
     }
 
     async fn remember(&self, dataset: &Dataset) {

@@ -74,9 +74,13 @@ pub(super) async fn info(cache: &FileCache, abort: &Abort) -> Result<ModelInfo, 
         progress: &progress,
         abort,
     };
-    let (bytes, _) = cache.fresh(get).await?;
-    serde_json::from_slice(&bytes.to_vec())
-        .map_err(|error| EngineError::Model(format!("{url}: {error}")))
+    let (bytes, is_kept_copy) = cache.fresh(get).await?;
+    let info = serde_json::from_slice(&bytes.to_vec())
+        .map_err(|error| EngineError::Model(format!("{url}: {error}")))?;
+    if !is_kept_copy {
+        cache.keep_fresh(&url, &bytes).await;
+    }
+    Ok(info)
 }
 
 /// The ONNX file, then the tokenizer.
