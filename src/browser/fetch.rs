@@ -220,6 +220,7 @@ async fn read(response: &Response, what: &Get<'_>) -> Result<Uint8Array, FetchEr
         limit: what.limit,
     };
     if named.is_some_and(|bytes| bytes > what.limit) {
+        drop(Body::of(response)); // letting go of the body ends the download
         return Err(too_large());
     }
     let total = named.or(what.expect);
