@@ -16,6 +16,7 @@ use crate::embed::Chunking;
 use futures::lock::Mutex;
 use js_sys::Uint8Array;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 pub use super::library::{Library, Recent};
@@ -53,6 +54,10 @@ pub struct Dataset {
     /// Latest use last.
     shards: RefCell<Vec<(String, Rc<Shard>)>>,
     parsing: Mutex<()>,
+    /// What was odd about shards and has not been asked for yet.
+    odd: RefCell<Vec<Warning>>,
+    /// The same of another shard is no news.
+    told: RefCell<BTreeSet<String>>,
 }
 
 impl Dataset {
@@ -81,7 +86,9 @@ impl Dataset {
         }
         let mut reader = ShardReader::new(&wanted.file.path, &self.manifest);
         in_pieces(&bytes, abort, |piece| reader.push(piece)).await?;
-        let shard = Rc::new(reader.finish()?.0);
+        let (shard, odd) = reader.finish()?;
+        self.note(odd);
+        let shard = Rc::new(shard);
         self.keep_shard(id, Rc::clone(&shard));
         Ok(shard)
     }
@@ -127,6 +134,19 @@ impl Dataset {
             .file(FileKind::Dimensions, file, progress, abort)
             .await?;
         Ok(index::read_dimensions(&file.path, &self.manifest, &bytes.to_vec())?.0)
+    }
+
+    /// What was odd about the shards read since this was last asked, each kind once.
+    pub fn take_odd(&self) -> Vec<Warning> {
+        self.odd.take()
+    }
+
+    fn note(&self, warnings: Vec<Warning>) {
+        let mut told = self.told.borrow_mut();
+        let news = warnings
+            .into_iter()
+            .filter(|warning| told.insert(warning.text.clone()));
+        self.odd.borrow_mut().extend(news);
     }
 
     /// Names a shard's history in the engine: equal names mean equal passages.
@@ -194,6 +214,8 @@ pub(super) async fn open(
         origin,
         shards: RefCell::default(),
         parsing: Mutex::new(()),
+        odd: RefCell::default(),
+        told: RefCell::default(),
     }))
 }
 

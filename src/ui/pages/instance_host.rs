@@ -6,6 +6,7 @@ use super::instance::{
 use super::instances::Waiting;
 use crate::agent::system::SYSTEMS;
 use crate::agent::trace::System;
+use crate::bench::error::Warning;
 use crate::bench::ids::{InstanceId, RequirementId};
 use crate::browser::clock;
 use crate::browser::files::download;
@@ -20,6 +21,7 @@ use crate::ui::parts::{Empty, Problem, ProblemBox};
 use crate::ui::runner::{LiveRun, Subject, Wanted, Work};
 use crate::ui::state::{Lab, lab};
 use leptos::prelude::*;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Keys of the instance view, for the help.
@@ -64,7 +66,7 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
     let lab = lab();
     let list = Route::instances(open.key.clone()).address();
     let wanted = id.clone();
-    let work = LocalResource::new(move || Work::load(open.clone(), wanted.clone()));
+    let work = LocalResource::new(move || load(lab, open.clone(), wanted.clone()));
     let empty = {
         let text =
             format!("“{id}” may belong to another dataset or an earlier version of this one.");
@@ -92,6 +94,27 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
         .into_any(),
     }
     }
+}
+
+/// The instance with its shard; says what was odd about the shard.
+async fn load(lab: Lab, open: Open, id: InstanceId) -> Result<Option<Work>, Problem> {
+    let dataset = Rc::clone(&open.dataset);
+    let work = Work::load(open, id).await;
+    if let Some(odd) = odd(&dataset.take_odd()) {
+        lab.notices.odd(odd);
+    }
+    work
+}
+
+/// What was odd about a file that was read all the same.
+fn odd(warnings: &[Warning]) -> Option<Problem> {
+    let more = match warnings.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let hint = "The file was read all the same; `lab dataset validate` lists what is odd about it.";
+    let text = format!("{}{more}", warnings.first()?);
+    Some(Problem::new(text, Some(hint)))
 }
 
 fn props(lab: Lab, work: Work) -> InstanceProps {

@@ -1,4 +1,5 @@
-//! Short messages about what just happened, in a corner; failures stay until they are closed.
+//! Short messages about what just happened, in a corner; failures and what was odd stay until they
+//! are closed.
 
 use super::{Icon, Problem, Shape};
 use leptos::prelude::*;
@@ -54,11 +55,20 @@ impl Notices {
 
     /// A failure; stays until closed. The same one is not shown twice.
     pub fn bad(&self, problem: Problem) {
+        self.staying(Tone::Bad, problem);
+    }
+
+    /// Something odd that kept nothing from working; stays until closed.
+    pub fn odd(&self, problem: Problem) {
+        self.staying(Tone::Info, problem);
+    }
+
+    fn staying(&self, tone: Tone, problem: Problem) {
         let shown = self
             .list
             .with_untracked(|list| list.iter().any(|notice| notice.problem == problem));
         if !shown {
-            self.push(Tone::Bad, problem);
+            self.push(tone, problem);
         }
     }
 
