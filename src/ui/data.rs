@@ -198,8 +198,9 @@ impl Data {
             Source::Url(url) => library.open_url(&url, progress, abort).await,
             Source::Files(files) => library.open_files(files, progress, abort).await,
         };
-        if self.end(&turn, opened) && after == After::ShowInstances {
-            lab.go(&Route::instances(self.key()));
+        match after {
+            After::ShowInstances => self.show(lab, &turn, opened),
+            After::Stay => _ = self.end(&turn, opened),
         }
     }
 
@@ -236,6 +237,21 @@ impl Data {
             key,
             progress: Rc::new(progress),
             abort,
+        }
+    }
+
+    /// Shows the instances of a dataset that was opened, or says why it was not where the visitor
+    /// looks: files can be dropped on any view.
+    fn show(self, lab: Lab, turn: &Turn, opened: Result<Rc<Dataset>, DatasetError>) {
+        if self.end(turn, opened) {
+            return lab.go(&Route::instances(self.key()));
+        }
+        let says_so = |route: &Route| *route == Route::Start || route.dataset() == Some(&turn.key);
+        let failed = self.failed.get_untracked();
+        if let Some((_, problem)) = failed.filter(|(key, _)| *key == turn.key)
+            && !lab.route.with_untracked(says_so)
+        {
+            lab.notices.bad(problem);
         }
     }
 

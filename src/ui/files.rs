@@ -10,7 +10,7 @@ use crate::browser::fetch::{self, Freshness};
 use crate::browser::files::{self, FileError, MAX_FILE, PickedFile};
 use crate::browser::page;
 use crate::results::{LoadedResult, inspect};
-use crate::route::{Query, Route};
+use crate::route::{DatasetKey, Query, Route};
 use crate::run::backup::Backup;
 use crate::run::predictions;
 use leptos::prelude::*;
@@ -179,6 +179,22 @@ pub fn ask(folder: bool, then: impl FnOnce(Vec<PickedFile>) + 'static) {
     let chosen = wasm_bindgen::closure::Closure::once_into_js(move || then(files::picked(&own)));
     input.set_onchange(Some(chosen.unchecked_ref()));
     input.click();
+}
+
+/// The next step after a dataset could not be opened: its address once more, or its folder.
+#[component]
+pub fn OpenAgain(key: DatasetKey) -> impl IntoView {
+    let lab = lab();
+    match key {
+        DatasetKey::Files(_) => view! {
+            <button type="button" class="button" on:click=move |_| ask(true, move |files| lab.data.open_files(lab, files))>"Choose a folder"</button>
+        }
+        .into_any(),
+        key => view! {
+            <button type="button" class="button" on:click=move |_| lab.data.open(lab, key.clone())>"Try again"</button>
+        }
+        .into_any(),
+    }
 }
 
 /// Takes files dropped anywhere, and shows that it will while they hover.

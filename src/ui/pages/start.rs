@@ -1,9 +1,10 @@
 //! The first view: what this is, three doors, the dataset, and what leaves the browser.
 
+use crate::agent::trace_view::count;
 use crate::browser::dataset::Recent;
 use crate::route::{DatasetKey, Route};
 use crate::ui::data::{Open, Opening};
-use crate::ui::files::{EXAMPLE, ask};
+use crate::ui::files::{EXAMPLE, OpenAgain, ask};
 use crate::ui::parts::{Icon, ProblemBox, ProgressLine, Shape};
 use crate::ui::state::lab;
 use crate::words::{grouped, size};
@@ -106,7 +107,7 @@ fn DatasetCard() -> impl IntoView {
         let (key, problem) = lab.data.failed.get()?;
         Some(view! {
             <ProblemBox problem=problem>
-                <button type="button" class="button" on:click=move |_| lab.data.open(lab, key.clone())>"Try again"</button>
+                <OpenAgain key=key />
             </ProblemBox>
         })
     };
@@ -169,7 +170,7 @@ fn card(open: &Open) -> impl IntoView + use<> {
     let odd = (!warnings.is_empty()).then(|| {
         view! {
             <details>
-                <summary>{format!("{} things were odd", warnings.len())}</summary>
+                <summary>{count(warnings.len(), "odd thing", "odd things")}" in its files, read all the same"</summary>
                 <ul>{warnings.into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}</ul>
             </details>
         }

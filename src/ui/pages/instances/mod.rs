@@ -10,6 +10,7 @@ use crate::bench::filter;
 use crate::route::listing::{filter_of, query_of};
 use crate::route::{DatasetKey, Query, Route};
 use crate::ui::data::Open;
+use crate::ui::files::OpenAgain;
 use crate::ui::parts::{Empty, Icon, ProblemBox, ProgressLine, Shape};
 use crate::ui::state::{Lab, Trail, lab};
 use crate::words::grouped;
@@ -61,7 +62,7 @@ pub fn Waiting(key: DatasetKey) -> impl IntoView {
             let again = key.clone();
             view! {
                 <ProblemBox problem=problem>
-                    <button type="button" class="button" on:click=move |_| lab.data.open(lab, again.clone())>"Try again"</button>
+                    <OpenAgain key=again />
                     <a class="button" href=Route::Start.address()>"Go to the start"</a>
                 </ProblemBox>
             }
