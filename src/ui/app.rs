@@ -2,13 +2,12 @@
 //! notices, dropped files).
 
 use super::files::DropAnywhere;
-use super::keyboard::{Help, focus, on_key};
+use super::keyboard::{Help, on_key};
 use super::late;
 use super::pages::LostPage;
 use super::parts::Toasts;
 use super::state::Lab;
 use super::topbar::Topbar;
-use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
@@ -61,7 +60,6 @@ pub fn App() -> impl IntoView {
         known.then(|| lab.route.with(std::mem::discriminant))
     });
     view! {
-        <a class="skip" href="#main" on:click=skip_to_main>"Skip to the content"</a>
         <Topbar />
         <DropAnywhere />
         {late::overlays(lab)}
@@ -69,10 +67,4 @@ pub fn App() -> impl IntoView {
         <Help />
         <Toasts notices=lab.notices />
     }
-}
-
-/// The fragment is the address of a view, so the link must not change it.
-fn skip_to_main(ev: ev::MouseEvent) {
-    ev.prevent_default();
-    focus("#main");
 }

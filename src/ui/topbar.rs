@@ -1,9 +1,11 @@
 //! The head of the page: navigation, runs under way, dark or light.
 
+use super::keyboard::focus;
 use super::parts::{Icon, Shape};
 use super::state::{Lab, lab};
 use crate::route::{Query, Route};
 use crate::settings::Theme;
+use leptos::ev;
 use leptos::prelude::*;
 
 /// Name, views, and what is always at hand.
@@ -31,6 +33,7 @@ pub fn Topbar() -> impl IntoView {
     };
     view! {
         <header class="topbar">
+            <a class="skip" href="#main" on:click=skip_to_main>"Skip to the content"</a>
             <a class="wordmark" href=Route::Start.address()>
                 <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
                     <path class="lines" d="M5 9.5h14M5 16h8M5 22.5h10"></path>
@@ -56,6 +59,12 @@ pub fn Topbar() -> impl IntoView {
             </div>
         </header>
     }
+}
+
+/// The fragment is the address of a view, so the link must not change it.
+fn skip_to_main(ev: ev::MouseEvent) {
+    ev.prevent_default();
+    focus("#main");
 }
 
 /// One link of the navigation covers a list and what is opened from it.

@@ -16,6 +16,7 @@ pub fn LostPage() -> impl IntoView {
     };
     view! {
         <div class="page narrow">
+            <h1 class="sr-only">"No such view"</h1>
             <Empty title="Nothing is here" text=text()>
                 <a class="button primary" href=Route::Start.address()>"Go to the start"</a>
             </Empty>

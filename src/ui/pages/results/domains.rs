@@ -30,7 +30,7 @@ pub fn DomainsTable(
         })
     };
     view! {
-        <div class="table-box" tabindex="0" role="region" aria-labelledby="domains-title" hidden=move || table.with(|t| t.rows.is_empty())>
+        <div class="table-box" tabindex="0" role="region" aria-label="Scores by domain" hidden=move || table.with(|t| t.rows.is_empty())>
             <table class="numbers domains">
                 <thead>
                     <tr>
