@@ -16,7 +16,7 @@ test("another chunking is embedded on all cores, once, and searched by words and
   const { context, page, faults } = await openPage(browser);
   await page.goto(`${site.url}#/settings`);
   await page.getByText("Both", { exact: true }).click();
-  await page.locator("#param-chunk_tokens").fill("120");
+  await page.locator("#param-chunk_tokens").fill("200");
   await page.locator("#param-chunk_tokens").blur();
   await openInstance(page, site, CALL_INSTANCE);
   let most = 0;

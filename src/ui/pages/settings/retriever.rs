@@ -34,11 +34,12 @@ pub fn Retrieval() -> impl IntoView {
                 <legend class="sr-only">"How passages are found"</legend>
                 {methods.collect_view()}
             </fieldset>
-            <label class="check">
+            <label class="option" class:checked=exact>
                 <input type="checkbox" id="float32" prop:checked=exact on:change=switch />
                 <span>
-                    "Embed in float32 " <span class="muted small">
-                        "The exact reference: three times as slow, and a larger engine to load. The usual int8 vectors agree with it to four digits."
+                    <strong>"Embed in float32"</strong>
+                    <span class="muted small">
+                        "The exact reference: about three times as slow, and a larger engine to load. The usual int8 vectors agree with it to four digits."
                     </span>
                 </span>
             </label>
