@@ -1,16 +1,19 @@
 //! The model picks the tools: scripted turns, limits, and whatever a model may get wrong.
 
-use crate::support::{call_instance, history, instance, obliging};
+use crate::support::{call_instance, hidden, history, instance, obliging, run_spec};
 use StageId::*;
 use futures::executor::block_on;
 use iba_lab::agent::llm_mind::LlmMind;
+use iba_lab::agent::memo::StageMemo;
 use iba_lab::agent::pipeline::{Job, Trajectory, run};
 use iba_lab::agent::trace::{Output, StageId, StageOutcome, System};
-use iba_lab::bench::visible::Instance;
+use iba_lab::bench::visible::{History, Instance};
 use iba_lab::llm::{Chat, Message};
+use iba_lab::results::inspect::{FileMeta, write};
 use iba_lab::run::StepError;
+use iba_lab::run::drive::{Case, run_instance};
 use iba_lab::run::fake::{FakeEnv, message_text};
-use iba_lab::run::record::Params;
+use iba_lab::run::record::{ModelRef, Params};
 use serde_json::json;
 
 /// Tools answer as an obliging model would; the controller's turns come from the script.
@@ -343,5 +346,82 @@ fn passages_reach_the_model_as_quotations_under_short_ids() {
     assert!(
         !results[1].contains("s1#0"),
         "ids of the dataset stay inside"
+    );
+}
+
+#[test]
+fn an_inspect_log_tells_the_turns_the_calls_and_what_came_back() {
+    let env = env()
+        .calls(&[
+            ("web_search", json!({"q": "hall"})),
+            ("similarity_retrieval", json!({"queries": ["points"]})),
+        ])
+        .calls(&[("text_generation", json!({}))]);
+    let agent = ModelRef::Endpoint {
+        base_url: "https://m.example".to_owned(),
+        model: "m".to_owned(),
+    };
+    let history = History {
+        persona: "p1".into(),
+        sessions: history(),
+    };
+    let case = Case {
+        instance: &instance(),
+        hidden: &hidden(),
+        domain: &"work".into(),
+        history: &history,
+    };
+    let spec = run_spec(System::IbaAgentFc, agent);
+    let record = block_on(run_instance(&env, &spec, case, &StageMemo::new()));
+    let meta = FileMeta {
+        id: "f".to_owned(),
+        created_ms: 0.0,
+    };
+    let log = write(std::slice::from_ref(&record), &meta).expect("one set-up");
+    let log: serde_json::Value =
+        serde_json::from_str(&log.json().replace("NaN", "null")).expect("JSON");
+    let sample = &log["samples"][0];
+    let events = sample["events"].as_array().expect("events");
+    let tools: Vec<_> = events.iter().filter(|e| e["event"] == "tool").collect();
+    let names: Vec<&str> = tools
+        .iter()
+        .filter_map(|e| e["function"].as_str())
+        .collect();
+    assert_eq!(
+        names,
+        ["web_search", "similarity_retrieval", "text_generation"]
+    );
+    assert!(
+        tools[0]["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("no tool")
+    );
+    assert!(
+        tools[1]["result"]
+            .as_str()
+            .unwrap()
+            .contains("<passage id=\"P1\"")
+    );
+    assert_eq!(tools[1]["arguments"], json!({"queries": ["points"]}));
+    assert!(tools[1].get("error").is_none());
+    let roles: Vec<&str> = sample["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .filter_map(|m| m["role"].as_str())
+        .collect();
+    // System, request, first turn with two results, last turn, and the output.
+    assert_eq!(
+        roles,
+        [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+            "tool",
+            "assistant",
+            "assistant"
+        ]
     );
 }

@@ -4,9 +4,9 @@ use super::scores;
 use super::time::iso;
 use super::usage;
 use super::wire::{
-    Choice, Event, EventBody, GenerateConfig, Message, ModelEvent, ModelOutput, ToolCall,
+    Choice, Event, EventBody, GenerateConfig, Message, ModelEvent, ModelOutput, ToolCall, ToolEvent,
 };
-use crate::agent::trace::{CallRecord, StageRecord};
+use crate::agent::trace::{CallRecord, StageId, StageOutcome, StageRecord};
 use crate::llm::{self, Finish, ToolChoice};
 use crate::run::record::RunRecord;
 use serde_json::{Map, Value, json};
@@ -95,6 +95,7 @@ impl<'a> Events<'a> {
         for call in &stage.calls {
             self.call(call);
         }
+        self.tools(stage);
         let done = stage.started_ms + stage.duration_ms;
         let data = json!({ "outcome": stage.outcome, "notes": stage.notes });
         self.push(
@@ -105,6 +106,38 @@ impl<'a> Events<'a> {
             },
         );
         self.end(span, done);
+    }
+
+    /// The tool calls of a controller's turn. What the model was told stands in its next turn; the
+    /// output head is told nothing, it ends the run.
+    fn tools(&mut self, stage: &StageRecord) {
+        let StageOutcome::Decided { decisions, .. } = &stage.outcome else {
+            return;
+        };
+        let Some(turn) = stage.calls.last() else {
+            return;
+        };
+        let done = turn.started_ms + turn.duration_ms;
+        for (call, decision) in turn.reply.tool_calls.iter().zip(decisions) {
+            let ToolCall {
+                id,
+                function,
+                arguments,
+                kind,
+            } = tool_call(call);
+            let told = told(self.record, &call.id);
+            let error = decision.refused.as_ref();
+            let event = ToolEvent {
+                kind,
+                id,
+                function,
+                arguments,
+                result: told.unwrap_or_default().to_owned(),
+                error: error.map(|why| json!({ "type": "unknown", "message": why })),
+                completed: iso(done),
+            };
+            self.push(done, EventBody::Tool(Box::new(event)));
+        }
     }
 
     fn call(&mut self, call: &CallRecord) {
@@ -143,6 +176,31 @@ impl<'a> Events<'a> {
         let now = self.last_ms;
         self.end(span, now);
     }
+}
+
+/// The result of a tool call, as a later turn repeats it.
+fn told<'a>(record: &'a RunRecord, id: &str) -> Option<&'a str> {
+    let requests = record
+        .stages
+        .iter()
+        .filter(|stage| stage.stage == StageId::Controller)
+        .flat_map(|stage| &stage.calls);
+    let mut messages = requests.flat_map(|call| &call.request.messages);
+    messages.find_map(|message| match message {
+        llm::Message::Tool { call_id, text, .. } if call_id == id => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// The conversation of a model that picked its tools, to its last turn; `None` for other systems.
+pub fn conversation(record: &RunRecord) -> Option<Vec<Message>> {
+    let turns = record.stages.iter().rev();
+    let mut turns = turns.filter(|stage| stage.stage == StageId::Controller);
+    let last = turns.find_map(|stage| stage.calls.last())?;
+    let reply = last.reply.to_message();
+    let said = last.request.messages.iter().chain([&reply]);
+    let model = &last.request.model;
+    Some(said.map(|said| message(said, model)).collect())
 }
 
 fn seconds(ms: f64) -> f64 {

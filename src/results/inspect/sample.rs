@@ -61,9 +61,12 @@ fn completion(output: &Output) -> String {
 }
 
 fn messages(record: &RunRecord, completion: &str) -> Vec<Message> {
-    let mut out = vec![Message::User {
-        content: json!(record.task),
-    }];
+    let task = || {
+        vec![Message::User {
+            content: json!(record.task),
+        }]
+    };
+    let mut out = events::conversation(record).unwrap_or_else(task);
     if record.output.is_some() {
         out.push(said(record, completion));
     }

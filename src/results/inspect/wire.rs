@@ -350,11 +350,26 @@ pub enum EventBody {
         data: Value,
     },
     Model(Box<ModelEvent>),
+    Tool(Box<ToolEvent>),
     Score {
         score: Score,
         target: Vec<String>,
         scorer: String,
     },
+}
+
+/// A tool call of a model that picks its tools, with what it was told.
+#[derive(Serialize)]
+pub struct ToolEvent {
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub id: String,
+    pub function: String,
+    pub arguments: Map<String, Value>,
+    pub result: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    pub completed: String,
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use crate::agent::trace::CallRecord;
 use crate::agent::trace_view::{count, duration};
-use crate::llm::Message;
+use crate::llm::{Message, ToolCall};
 use crate::ui::parts::copy::CopyButton;
 use leptos::prelude::*;
 
@@ -68,19 +68,26 @@ fn message(message: &Message) -> AnyView {
     let (who, text) = match message {
         Message::System { text } => ("system", text.clone()),
         Message::User { text } => ("user", text.clone()),
-        Message::Assistant { text, .. } => ("assistant", text.clone()),
+        Message::Assistant {
+            text, tool_calls, ..
+        } => ("assistant", with_calls(text, tool_calls)),
+        Message::Tool { text, is_error, .. } if *is_error => ("tool, refused", text.clone()),
         Message::Tool { text, .. } => ("tool", text.clone()),
     };
     view! { <Told who text /> }.into_any()
 }
 
-/// The text, or the tool calls where there is none.
+/// The text, and the tool calls beside it.
 fn answer(call: &CallRecord) -> String {
-    if call.reply.text.is_empty() && !call.reply.tool_calls.is_empty() {
-        serde_json::to_string_pretty(&call.reply.tool_calls).unwrap_or_default()
-    } else {
-        call.reply.text.clone()
-    }
+    with_calls(&call.reply.text, &call.reply.tool_calls)
+}
+
+fn with_calls(text: &str, calls: &[ToolCall]) -> String {
+    let text = Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+    let calls = calls
+        .iter()
+        .map(|call| format!("→ {} {}", call.name, call.arguments));
+    text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
 }
 
 fn facts(call: &CallRecord) -> String {
