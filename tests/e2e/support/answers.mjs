@@ -3,6 +3,16 @@
 
 const ids = (text, letter) => [...new Set(text.match(new RegExp(`\\b${letter}\\d+\\b`, "g")) ?? [])];
 
+/** A value for every slot a prompt lists: its first option, else one of its type. */
+function filled(prompt) {
+  const slots = {};
+  for (const [, name, type, rest] of prompt.matchAll(/^- (\w+) \((\w+), (?:required|optional)\):(.*)$/gm)) {
+    const option = rest.match(/one of ("[^"]*"|[\w.]+)/)?.[1];
+    slots[name] = option ? JSON.parse(option) : { integer: 1, number: 1, boolean: true }[type] ?? "x";
+  }
+  return slots;
+}
+
 export function answer(body) {
   const prompt = body.messages.map((message) => message.content).join("\n");
   const shape = prompt.match(/\{"(queries|scores|items|preferences|plan|slots|verdicts)":/g)?.at(-1)?.slice(2, -2);
@@ -22,7 +32,7 @@ export function answer(body) {
     case "plan":
       return JSON.stringify({ plan: [{ aspect: "structure", text: "Keep it short." }] });
     case "slots":
-      return JSON.stringify({ slots: {}, description: "Does what was asked." });
+      return JSON.stringify({ slots: filled(prompt), description: "Does what was asked." });
     case "verdicts":
       return JSON.stringify({ verdicts: ids(prompt, "R").map((id, n) => ({ id, quote: "", rationale: `Criterion ${id} was looked at.`, verdict: (n + 1) % 2 })) });
     default:
