@@ -1,6 +1,7 @@
 //! Geometry of figures: numbers in, points out. Knows no document.
 
 pub mod bars;
+pub mod lines;
 pub mod palette;
 pub mod radar;
 pub mod rows;

@@ -39,6 +39,7 @@ pub fn domain_table(table: &DomainTable) -> String {
         "system",
         "model",
         "judge",
+        "judge_prompt_sha256",
         "dataset",
         "dataset_sha256",
     ]
@@ -48,6 +49,9 @@ pub fn domain_table(table: &DomainTable) -> String {
     head.extend(
         [
             "overall",
+            "overall_sd",
+            "overall_corrected",
+            "judge_error",
             "instances",
             "without_score",
             "unscored_requirements",
@@ -65,11 +69,15 @@ fn line(row: &TableRow) -> Vec<String> {
         row.system.clone(),
         row.model.clone(),
         row.judge.clone(),
+        row.prompt.clone().unwrap_or_default(),
         row.dataset.clone(),
         row.dataset_sha256.clone(),
     ];
     out.extend(row.cells.iter().map(percent));
     out.push(percent(&row.overall));
+    out.push(number(row.overall.sd));
+    out.push(number(row.corrected));
+    out.push(row.error.clone().unwrap_or_default());
     let counts = [
         row.overall.instances,
         row.overall.without_score,
@@ -81,8 +89,11 @@ fn line(row: &TableRow) -> Vec<String> {
 }
 
 fn percent(cell: &Cell) -> String {
-    cell.percent
-        .map_or(String::new(), |percent| percent.to_string())
+    number(cell.percent)
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 
 pub mod calibration;
 pub mod csv;
+pub mod curves;
+pub mod differences;
 pub mod error;
 pub mod figure;
 pub mod file;
 pub mod inspect;
 pub mod judges;
 pub mod lost;
+pub mod measured;
 pub mod paper;
 pub mod table;
 

@@ -1,12 +1,12 @@
 //! The domain table in the layout of the paper: one row for each system, model and judge, nine
 //! domains and Overall. Every row says how many instances stand behind it and what is missing.
 
-use crate::agent::system::System;
-use crate::bench::ids::DomainId;
+use crate::results::calibration;
 use crate::results::file::{LoadedResult, ScoreValue};
-use crate::run::record::{RunRecord, RunStatus};
+use crate::results::measured::Measure;
+use crate::run::record::RunRecord;
 use crate::score::paper::PaperResults;
-use crate::score::{self, Entry, MeanScore, ScoreTable};
+use crate::score::{self, MeanScore};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -53,6 +53,12 @@ pub struct TableRow {
     pub decimals: usize,
     /// What is missing, in words; `None` when the row is complete.
     pub partial: Option<String>,
+    /// Hash of the judge's prompt; several, joined, where runs differ in it.
+    pub prompt: Option<String>,
+    /// How often the judge erred on gold-labelled samples, in a sentence.
+    pub error: Option<String>,
+    /// Overall in percent after correction for that error.
+    pub corrected: Option<f64>,
 }
 
 /// Where a row comes from.
@@ -83,6 +89,8 @@ pub struct Cell {
     pub without_score: Option<u32>,
     /// Requirements without a verdict.
     pub unscored: Option<u32>,
+    /// Sample standard deviation over the repeats of the judge, in percent points.
+    pub sd: Option<f64>,
 }
 
 impl From<&MeanScore> for Cell {
@@ -92,14 +100,16 @@ impl From<&MeanScore> for Cell {
             instances: Some(score.instances),
             without_score: Some(score.without_score),
             unscored: Some(score.unscored),
+            sd: None,
         }
     }
 }
 
 impl Cell {
-    fn printed(percent: f64) -> Self {
+    fn printed(percent: f64, sd: Option<f64>) -> Self {
         Self {
             percent: Some(percent),
+            sd,
             ..Self::default()
         }
     }
@@ -122,10 +132,17 @@ pub fn build(
     overlay: &[String],
 ) -> DomainTable {
     let columns = columns();
-    let mut rows = own(&Source::ThisTab, records.iter().map(Arc::as_ref), &columns);
+    let opened_records = opened.iter().flat_map(|loaded| loaded.records());
+    let all = records.iter().chain(opened_records).map(Arc::as_ref);
+    let known = calibration::of(all);
+    let measure = Measure {
+        columns: &columns,
+        calibrations: &known,
+    };
+    let mut rows = measure.rows(&Source::ThisTab, records.iter().map(Arc::as_ref));
     for (n, loaded) in opened.iter().enumerate() {
         let source = Source::File(loaded.file.name.clone());
-        let mut of_file = own(&source, loaded.records().map(Arc::as_ref), &columns);
+        let mut of_file = measure.rows(&source, loaded.records().map(Arc::as_ref));
         of_file.extend(foreign(&source, loaded));
         for row in &mut of_file {
             row.key = format!("file{n}/{}", row.key);
@@ -138,123 +155,6 @@ pub fn build(
             .flat_map(|paper| published(paper, overlay, &columns)),
     );
     DomainTable { columns, rows }
-}
-
-fn own<'a>(
-    source: &Source,
-    records: impl Iterator<Item = &'a RunRecord>,
-    columns: &[Column],
-) -> Vec<TableRow> {
-    let mut groups: Vec<Vec<&RunRecord>> = Vec::new();
-    // Gold-labelled samples measure judges, not systems.
-    for record in records.filter(|record| record.system != System::Samples) {
-        match groups.iter_mut().find(|group| group[0].same_setup(record)) {
-            Some(group) => group.push(record),
-            None => groups.push(vec![record]),
-        }
-    }
-    let numbered = groups.iter().enumerate();
-    numbered
-        .flat_map(|(n, group)| of_group(source, n, group, columns))
-        .collect()
-}
-
-fn of_group(source: &Source, n: usize, group: &[&RunRecord], columns: &[Column]) -> Vec<TableRow> {
-    let mut seen = BTreeSet::new();
-    let judgements = group.iter().flat_map(|record| &record.judgements);
-    let judges = judgements.map(|judgement| judgement.judge.as_str());
-    let mut judges: Vec<&str> = judges.filter(|judge| seen.insert(*judge)).collect();
-    if judges.is_empty() {
-        judges.push("");
-    }
-    judges
-        .into_iter()
-        .map(|judge| of_judge(source, n, group, judge, columns))
-        .collect()
-}
-
-fn of_judge(
-    source: &Source,
-    n: usize,
-    group: &[&RunRecord],
-    judge: &str,
-    columns: &[Column],
-) -> TableRow {
-    let first = group[0];
-    let scores = score::table(&entries(group, judge));
-    TableRow {
-        key: format!(
-            "{n}/{:?}{}/{}/{judge}",
-            first.system,
-            first.variant.suffix(),
-            first.agent.label()
-        ),
-        source: source.clone(),
-        system: first.system_label(),
-        model: first.agent.label(),
-        judge: if judge.is_empty() {
-            "not judged".to_owned()
-        } else {
-            judge.to_owned()
-        },
-        dataset: first.dataset.name.clone(),
-        dataset_sha256: first.dataset.sha256.clone(),
-        cells: columns
-            .iter()
-            .map(|column| domain(&scores, &column.id))
-            .collect(),
-        overall: Cell::from(&scores.overall),
-        decimals: 1,
-        partial: partial(group, judge, &scores.overall),
-    }
-}
-
-fn domain(scores: &ScoreTable, id: &str) -> Cell {
-    scores
-        .domains
-        .get(&DomainId::from(id))
-        .map_or_else(Cell::default, Cell::from)
-}
-
-/// One entry for each run and each time the judge was asked; repeats are averaged by the table.
-fn entries(group: &[&RunRecord], judge: &str) -> Vec<Entry> {
-    let of_record = |record: &&RunRecord| {
-        let asked = record
-            .judgements
-            .iter()
-            .filter(|judgement| judgement.judge == judge);
-        let entry = |judgement: &crate::judge::Judgement| Entry {
-            instance: record.instance.clone(),
-            domain: record.domain.clone(),
-            score: score::of_verdicts(&judgement.verdicts),
-        };
-        asked.map(entry).collect::<Vec<_>>()
-    };
-    group.iter().flat_map(of_record).collect()
-}
-
-/// Why a row is not the whole truth.
-fn partial(group: &[&RunRecord], judge: &str, overall: &MeanScore) -> Option<String> {
-    let unfinished = group
-        .iter()
-        .filter(|record| record.status != RunStatus::Done)
-        .count();
-    let judged = |record: &&&RunRecord| record.judgements.iter().any(|j| j.judge == judge);
-    let unjudged = group.len() - group.iter().filter(judged).count();
-    let mut parts = Vec::new();
-    let mut say = |n: usize, one: &str, many: &str| {
-        if n > 0 {
-            parts.push(format!("{n} {}", if n == 1 { one } else { many }));
-        }
-    };
-    say(unfinished, "run not finished", "runs not finished");
-    say(unjudged, "run not judged", "runs not judged");
-    say(
-        overall.unscored as usize,
-        "requirement unscored",
-        "requirements unscored",
-    );
-    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Rows of samples that another program wrote: one for each scorer, Overall only.
@@ -292,6 +192,9 @@ fn foreign(source: &Source, loaded: &LoadedResult) -> Vec<TableRow> {
             decimals: 1,
             partial: foreign_partial(&overall),
             overall,
+            prompt: None,
+            error: None,
+            corrected: None,
         }
     };
     scorers.into_iter().map(row).collect()
@@ -313,6 +216,7 @@ fn foreign_cell(values: &[Option<f64>]) -> Cell {
         instances: Some(scored as u32),
         without_score: Some((values.len() - scored) as u32),
         unscored: None,
+        sd: None,
     }
 }
 
@@ -366,8 +270,11 @@ fn published(paper: &PaperResults, overlay: &[String], columns: &[Column]) -> Ve
                 .domains
                 .iter()
                 .position(|domain| domain.id.0 == column.id);
-            let printed = place.and_then(|place| row.scores.get(place));
-            printed.map_or_else(Cell::default, |percent| Cell::printed(*percent))
+            let printed =
+                place.and_then(|place| Some((row.scores.get(place)?, row.std.get(place))));
+            printed.map_or_else(Cell::default, |(percent, sd)| {
+                Cell::printed(*percent, sd.copied())
+            })
         };
         rows.push(TableRow {
             key: key.clone(),
@@ -378,9 +285,12 @@ fn published(paper: &PaperResults, overlay: &[String], columns: &[Column]) -> Ve
             dataset: "IBA-Bench".to_owned(),
             dataset_sha256: String::new(),
             cells: columns.iter().map(cell).collect(),
-            overall: Cell::printed(row.overall),
+            overall: Cell::printed(row.overall, row.std.last().copied()),
             decimals: row.decimals as usize,
             partial: None,
+            prompt: None,
+            error: None,
+            corrected: None,
         });
     }
     rows

@@ -39,6 +39,7 @@ pub fn DomainsTable(
                         <th scope="col">"Judge"</th>
                         {heads}
                         <th scope="col">"Overall"</th>
+                        <th scope="col">"Corrected"</th>
                         <th scope="col">"n"</th>
                         <th scope="col">"Unscored"</th>
                     </tr>
@@ -89,8 +90,16 @@ fn line(
                     <button type="button" class="button quiet small" on:click=drop_row>"Remove"</button>
                 })}
             </th>
-            <td class="judge">{row.judge.clone()}</td>
+            <td class="judge">
+                {row.judge.clone()}
+                {row.prompt.clone().map(|hash| {
+                    let short: String = hash.chars().take(8).collect();
+                    view! { <small class="muted" title=hash>"prompt "<code>{short}</code></small> }
+                })}
+                {row.error.clone().map(|error| view! { <small>{error}</small> })}
+            </td>
             {cells.collect_view()}
+            <td title="Overall if the judge errs here as it did on the labelled samples">{percent(row.corrected, row.decimals)}</td>
             <td>{count(row.overall.instances)}</td>
             <td>{count(row.overall.unscored.or(row.overall.without_score))}</td>
         </tr>
@@ -103,6 +112,7 @@ fn score(cell: &Cell, decimals: usize) -> AnyView {
     view! {
         <td>
             {percent(cell.percent, decimals)}
+            {cell.sd.map(|sd| view! { <small title="standard deviation over the judge’s repeats">{format!("± {sd:.2}")}</small> })}
             {n.map(|n| view! { <small class="muted">{format!("n {n}")}</small> })}
         </td>
     }

@@ -8,6 +8,7 @@ mod instances;
 mod judges;
 mod notices;
 mod paper;
+mod tables;
 
 use crate::agent::trace::System;
 use crate::bench::ids::RequirementId;
@@ -31,6 +32,7 @@ use notices::FileNotices;
 use paper::PaperPicker;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tables::{CurvesSection, DifferencesSection};
 
 /// A run, and the requirement of it that is meant.
 #[derive(Clone)]
@@ -108,7 +110,12 @@ pub fn ResultsPage(
             <CalibrationSection records=all calibrate=calibrate />
         }
         .into_any(),
-        Part::Tables => view! { <p class="empty">"Nothing here yet."</p> }.into_any(),
+        Part::Tables => view! {
+            <DifferencesSection table=table />
+            <RunsPicker all=all view=view change=change />
+            <CurvesSection records=chosen on_error=on_error today=today() />
+        }
+        .into_any(),
         Part::Runs => view! {
             <Instances records=records opened=opened instance_href=run_href />
         }
