@@ -12,7 +12,7 @@
 //! | [`search`] | nearest vectors: exact scan and HNSW | see text |
 //! | [`agent`] | IBA-Agent and its rivals as stages over an [`run::Env`] | name a hidden type |
 //! | [`judge`] | verdicts for hidden requirements | see how an output was made |
-//! | [`score`] | means over requirements, instances, domains | |
+//! | [`score`] | means over requirements, instances, domains; agreement and spread | |
 //! | [`run`] | one instance from task to verdicts; `trait Env` | touch the browser |
 //! | [`results`] | result files: Inspect `EvalLog` version 2 | need the network |
 //! | [`markdown`] | Markdown as an inert tree | let text act |

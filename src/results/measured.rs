@@ -3,7 +3,7 @@
 
 use crate::agent::system::System;
 use crate::bench::ids::DomainId;
-use crate::judge::Judgement;
+use crate::judge::{Judgement, opinion};
 use crate::results::calibration::{self, Calibration};
 use crate::results::judges::{domain_spread, tables_by_repeat};
 use crate::results::table::{Cell, Column, Source, TableRow};
@@ -59,7 +59,11 @@ impl Measure<'_> {
         if judges.is_empty() {
             judges.push("");
         }
-        let together = (judges.len() > 1).then(|| self.together(group, judges.len()));
+        // Runs that rules alone decided have no judge beside them; only those judged by several count.
+        let most = group.records.iter().map(|record| judges_of(record)).max();
+        let together = most
+            .filter(|most| *most > 1)
+            .map(|most| self.together(group, most));
         let each = judges.into_iter().map(|judge| self.of_judge(group, judge));
         together.into_iter().chain(each).collect()
     }
@@ -145,6 +149,13 @@ impl Measure<'_> {
         let overall: Vec<f64> = overall.collect();
         row.overall.sd = spread::of(&overall).and_then(|spread| spread.sd);
     }
+}
+
+/// Different models that judged one run.
+fn judges_of(record: &RunRecord) -> usize {
+    let names = record.judgements.iter().map(|j| j.judge.as_str());
+    let models = names.filter(|name| opinion::is_model(name));
+    models.collect::<BTreeSet<_>>().len()
 }
 
 /// One entry for each run and each time the judge was asked; repeats are averaged by the table.

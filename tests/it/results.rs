@@ -190,3 +190,53 @@ fn a_figure_says_what_stands_behind_it() {
     let many = vec![rows[0]; 9];
     assert_eq!(figure::radar(&found, &many, "").series.len(), figure::MOST);
 }
+
+/// The layout of Tables 4 and 9, by hand: judge a says met, not met, met of the one requirement, so
+/// 200/3 with deviation 100 / sqrt(3); judge b says not met; together (2/3 + 0) / 2.
+#[test]
+fn judges_stand_together_and_alone_with_their_deviation() {
+    let mut run = record("i1", 1, "work", &[Met]);
+    let judged = run.judgements[1].clone();
+    let says = |judge: &str, repeat: u32, state| {
+        let mut judgement = judged.clone();
+        judgement.judge = judge.to_owned();
+        judgement.repeat = repeat;
+        judgement.verdicts[0].state = state;
+        judgement
+    };
+    run.judgements = vec![
+        says("a", 1, Met),
+        says("a", 2, NotMet),
+        says("a", 3, Met),
+        says("b", 1, NotMet),
+    ];
+    let rows = table::build(&arcs([run]), &[], None, &[]).rows;
+    let names: Vec<&str> = rows.iter().map(|row| row.judge.as_str()).collect();
+    assert_eq!(names, ["mean of 2 judges", "a", "b"]);
+    let near = |found: Option<f64>, wanted: f64| (found.unwrap() - wanted).abs() < 1e-9;
+    assert!(near(rows[0].overall.percent, 100.0 / 3.0));
+    assert!(near(rows[1].overall.percent, 200.0 / 3.0));
+    assert!(near(rows[1].overall.sd, 100.0 / 3f64.sqrt()));
+    assert!(near(rows[1].cells[1].sd, 100.0 / 3f64.sqrt()));
+    assert_eq!(
+        (rows[2].overall.percent, rows[2].overall.sd),
+        (Some(0.0), None)
+    );
+    assert_eq!(rows[1].prompt.as_deref(), Some("ef".repeat(32).as_str()));
+}
+
+/// The paper prints each delta of its Table 5; ours from its scores are the same.
+#[test]
+fn differences_are_those_the_paper_prints() {
+    let keys = ["full", "wo_deep_retrieval", "wo_bt_da", "wo_synthesis"];
+    let overlay = keys.map(|row| table::paper_key("table5", row)).to_vec();
+    let found = table::build(&[], &[], Some(&paper()), &overlay);
+    let deltas = iba_lab::results::differences::against(&found, &found.rows[0]);
+    let overall: Vec<String> = deltas
+        .iter()
+        .map(|one| iba_lab::results::differences::signed(one.overall))
+        .collect();
+    assert_eq!(overall, ["−8.3", "−2.5", "−5.5"]);
+    let medical = iba_lab::results::differences::signed(deltas[0].cells[6]);
+    assert_eq!(medical, "−23.0");
+}
