@@ -143,10 +143,10 @@ fn the_table_as_csv_has_one_line_a_row() {
     let text = csv::domain_table(&table::build(&arcs([evil]), &[], None, &[]));
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with(
-        "\u{feff}source,system,model,judge,dataset,dataset_sha256,writing_and_design,work,"
+        "\u{feff}source,system,model,judge,judge_prompt_sha256,dataset,dataset_sha256,writing_and_design,work,"
     ));
     let expected = format!(
-        "this tab,IBA-Agent,some-model,programmatic,'=cmd(),{},,66.66666666666666,,,,,,,,66.66666666666666,1,0,0,",
+        "this tab,IBA-Agent,some-model,programmatic,,'=cmd(),{},,66.66666666666666,,,,,,,,66.66666666666666,,,,1,0,0,",
         "ab".repeat(32)
     );
     assert_eq!(lines[1], expected);
