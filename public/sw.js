@@ -3,8 +3,8 @@
 // network when there is one, so that a new release is never hidden behind an old copy.
 
 const CACHE = "iba-lab-page-1";
-// Trunk puts a hash of the contents into these names: they never change.
-const HASHED = /-([0-9a-f]{16})(_bg)?\.(js|wasm|css|svg)$/;
+// Trunk puts a hash of the contents into these names (leading zeros left out): they never change.
+const HASHED = /-([0-9a-f]{10,16})(_bg)?\.(js|wasm|css|svg)$/;
 const ELSEWHERE = /\/(datasets|models)\//;
 
 self.addEventListener("install", () => self.skipWaiting());

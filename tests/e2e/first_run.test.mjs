@@ -82,6 +82,7 @@ print(log.status, sample.id, sample.epoch, len(score.value), len(sample.events))
   const [chooser] = await Promise.all([other.page.waitForEvent("filechooser"), other.page.getByRole("button", { name: /Open a result file/ }).click()]);
   await chooser.setFiles({ name: saved.name, mimeType: "application/gzip", buffer: saved.bytes });
   await other.page.waitForURL(/#\/results/);
+  await other.page.getByRole("main").getByRole("button", { name: "Runs", exact: true }).click();
   await other.page.getByText("food_ordering-a").first().waitFor();
   noFaults([...faults, ...other.faults]);
   await context.close();
@@ -91,7 +92,7 @@ print(log.status, sample.id, sample.epoch, len(score.value), len(sample.events))
 test("standard RAG runs from a link that names the system", async () => {
   const { context, page, faults } = await openPage(browser);
   await openInstance(page, site, `${CALL_INSTANCE}?system=standard_rag`);
-  assert.ok(await page.getByRole("radio", { name: /RAG/ }).isChecked());
+  assert.equal(await page.getByLabel("System", { exact: true }).inputValue(), "standard_rag");
   await run(page);
   assert.equal((await verdicts(page)).length, 3);
   noFaults(faults);
