@@ -94,7 +94,7 @@ test("two judges, three repeats: each is recorded, and their disagreement is cou
 
   await page.goto(`${site.url}#/results?part=judges`);
   const table = page.getByRole("region", { name: "Judges", exact: true });
-  await table.getByText("fake-small").waitFor();
+  await table.getByText("fake-small").first().waitFor();
   const agreement = page.getByRole("region", { name: "Agreement between judges" });
   assert.match(await agreement.innerText(), /fake-large and fake-small[\s\S]*0\.0 %/);
   noFaults(faults);
@@ -111,7 +111,7 @@ test("a verdict is changed by hand with name and reason, and taken back; the his
   await item.getByRole("button", { name: "Change the verdict" }).click();
   await item.getByRole("button", { name: "Save the verdict" }).click();
   assert.match(await item.getByRole("alert").innerText(), /who you are/);
-  await item.getByText(before[0].state === "met" ? "not met" : "met", { exact: true }).first().click();
+  await item.locator(".overrule-form").getByText(before[0].state === "met" ? "not met" : "met", { exact: true }).click();
   await item.getByLabel("Your name").fill("Ada");
   await item.getByLabel("Why").fill("It says so in line 2.");
   await item.getByRole("button", { name: "Save the verdict" }).click();
