@@ -111,7 +111,7 @@ test("a verdict is changed by hand with name and reason, and taken back; the his
   await item.getByRole("button", { name: "Change the verdict" }).click();
   await item.getByRole("button", { name: "Save the verdict" }).click();
   assert.match(await item.getByRole("alert").innerText(), /who you are/);
-  await item.locator(".overrule-form").getByText(before[0].state === "met" ? "not met" : "met", { exact: true }).click();
+  await item.getByRole("radio", { name: before[0].state === "met" ? "not met" : "met", exact: true }).check();
   await item.getByLabel("Your name").fill("Ada");
   await item.getByLabel("Why").fill("It says so in line 2.");
   await item.getByRole("button", { name: "Save the verdict" }).click();

@@ -32,7 +32,7 @@ test("another chunking is embedded on all cores, once, and searched by words and
 
   // The next visit: what was embedded is kept.
   await page.reload();
-  await openInstance(page, site, CALL_INSTANCE);
+  await page.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout: 60_000 });
   let later = 0;
   const again = setInterval(() => { later = Math.max(later, page.workers().length); }, 20);
   const second = Date.now();
