@@ -85,7 +85,7 @@ test("a query is answered while passages are embedded", async () => {
     const extra = median(waits.during) - median(waits.alone);
     console.log(`a query: ${median(waits.alone).toFixed(1)} ms alone, ${median(waits.during).toFixed(1)} ms beside passages, worst ${Math.max(...waits.during).toFixed(1)} ms`);
     assert.match(JSON.stringify(waits.ended), /cancelled/, "the passages were still being embedded");
-    assert.ok(extra < 50, `a query waits ${extra} ms longer beside passages`);
+    assert.ok(extra < 100, `a query waits ${extra} ms longer beside passages`);
   });
 });
 
