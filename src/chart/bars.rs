@@ -4,7 +4,7 @@
 use super::Point;
 use super::radar::Anchor;
 use super::scale::Linear;
-use super::svg::{LINE, WIDTH, escape, label, wrap};
+use super::svg::{LINE, captions, label, open, wrap};
 use std::fmt::Write;
 
 /// Numbers and words of one funnel.
@@ -40,7 +40,7 @@ const BAR: f64 = 18.0;
 const LEFT: f64 = 118.0;
 const RIGHT: f64 = 372.0;
 
-/// Height of a funnel, in the units of [`WIDTH`].
+/// Height of a funnel, in the units of [`super::svg::WIDTH`].
 pub fn height(figure: &Funnel) -> f64 {
     let lines = figure
         .caption
@@ -52,15 +52,12 @@ pub fn height(figure: &Funnel) -> f64 {
 
 /// The whole figure.
 pub fn funnel(figure: &Funnel) -> String {
-    let (id, height) = (escape(&figure.id), height(figure));
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart funnel\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"13\">\
-         <title id=\"{id}-title\">{}</title><desc id=\"{id}-desc\">{}</desc>\
-         <rect class=\"chart-ground\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
-        escape(&figure.title),
-        escape(&figure.description),
+    let mut out = open(
+        "funnel",
+        &figure.id,
+        height(figure),
+        &figure.title,
+        &figure.description,
     );
     let scale = Linear {
         from: (0.0, f64::from(figure.total.max(1))),
@@ -70,21 +67,7 @@ pub fn funnel(figure: &Funnel) -> String {
         row(&mut out, &scale, TOP + ROW * n as f64, bar);
     }
     let below = TOP + ROW * figure.bars.len() as f64 + 16.0;
-    let lines = figure.caption.iter().flat_map(|text| wrap(text));
-    for (n, text) in lines.enumerate() {
-        let at = Point {
-            x: 16.0,
-            y: below + LINE * n as f64,
-        };
-        label(
-            &mut out,
-            "chart-caption",
-            "#5f6270",
-            at,
-            Anchor::Start,
-            &text,
-        );
-    }
+    captions(&mut out, below, &figure.caption);
     out.push_str("</svg>");
     out
 }

@@ -5,7 +5,7 @@ use super::Point;
 use super::palette::style;
 use super::radar::Anchor;
 use super::scale::Linear;
-use super::svg::{LINE, WIDTH, escape, label, wrap};
+use super::svg::{LINE, captions, label, open, wrap};
 use std::fmt::Write;
 
 /// Numbers and words of one figure.
@@ -34,7 +34,7 @@ const TOP: f64 = 16.0;
 const BOTTOM: f64 = 226.0;
 const LEGEND: f64 = 272.0;
 
-/// Height of a figure, in the units of [`WIDTH`].
+/// Height of a figure, in the units of [`super::svg::WIDTH`].
 pub fn height(figure: &Lines) -> f64 {
     let names = figure.series.iter().take(MOST).map(|(name, _)| name);
     let lines: usize = names
@@ -46,15 +46,12 @@ pub fn height(figure: &Lines) -> f64 {
 
 /// The whole figure.
 pub fn lines(figure: &Lines) -> String {
-    let (id, height) = (escape(&figure.id), height(figure));
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart lines\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"13\">\
-         <title id=\"{id}-title\">{}</title><desc id=\"{id}-desc\">{}</desc>\
-         <rect class=\"chart-ground\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
-        escape(&figure.title),
-        escape(&figure.description),
+    let mut out = open(
+        "lines",
+        &figure.id,
+        height(figure),
+        &figure.title,
+        &figure.description,
     );
     frame(&mut out, figure);
     let mut y = LEGEND;
@@ -62,17 +59,7 @@ pub fn lines(figure: &Lines) -> String {
         curve(&mut out, figure, n, values);
         y = legend(&mut out, n, name, y);
     }
-    for text in figure.caption.iter().flat_map(|text| wrap(text)) {
-        label(
-            &mut out,
-            "chart-caption",
-            "#5f6270",
-            Point { x: 16.0, y },
-            Anchor::Start,
-            &text,
-        );
-        y += LINE;
-    }
+    captions(&mut out, y, &figure.caption);
     out.push_str("</svg>");
     out
 }

@@ -62,38 +62,44 @@ pub fn radar(figure: &Figure) -> String {
         radius: RADIUS,
         max: figure.max,
     };
-    let (id, height) = (escape(&figure.id), height(figure));
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart radar\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"13\">\
-         <title id=\"{id}-title\">{}</title><desc id=\"{id}-desc\">{}</desc>\
-         <rect class=\"chart-ground\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
-        escape(&figure.title),
-        escape(&figure.description),
+    let mut out = open(
+        "radar",
+        &figure.id,
+        height(figure),
+        &figure.title,
+        &figure.description,
     );
     grid(&mut out, &frame, &figure.axes);
     for series in &figure.series {
         line(&mut out, &frame, series);
     }
     let below = legend(&mut out, &figure.series);
-    let lines = figure.caption.iter().flat_map(|text| wrap(text));
-    for (n, text) in lines.enumerate() {
-        let at = Point {
-            x: 16.0,
-            y: below + LINE * n as f64,
-        };
-        label(
-            &mut out,
-            "chart-caption",
-            "#5f6270",
-            at,
-            Anchor::Start,
-            &text,
-        );
-    }
+    captions(&mut out, below, &figure.caption);
     out.push_str("</svg>");
     out
+}
+
+/// The start of every figure: its size, its name and description for screen readers, its ground.
+pub(super) fn open(kind: &str, id: &str, height: f64, title: &str, description: &str) -> String {
+    let (id, title, description) = (escape(id), escape(title), escape(description));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {kind}\" viewBox=\"0 0 {WIDTH} {height}\" \
+         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
+         font-family=\"system-ui, sans-serif\" font-size=\"13\">\
+         <title id=\"{id}-title\">{title}</title><desc id=\"{id}-desc\">{description}</desc>\
+         <rect class=\"chart-ground\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"
+    )
+}
+
+/// The lines of a caption, the first at `y`.
+pub(super) fn captions(out: &mut String, y: f64, caption: &[String]) {
+    for (n, text) in caption.iter().flat_map(|text| wrap(text)).enumerate() {
+        let at = Point {
+            x: 16.0,
+            y: y + LINE * n as f64,
+        };
+        label(out, "chart-caption", "#5f6270", at, Anchor::Start, &text);
+    }
 }
 
 fn grid(out: &mut String, frame: &Radar, axes: &[String]) {
