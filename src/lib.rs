@@ -9,6 +9,7 @@
 //! | [`llm`] | neutral chat types, providers, streams, retries, limits, prices, keys | open a connection |
 //! | [`prompts`] | the prompt texts and their hashes | see hidden fields |
 //! | [`embed`] | text to chunks to unit vectors | know about personas or tasks |
+//! | [`encoder`] | tokens to vectors: the BERT family in int8, by hand-written lanes | know what made the tokens |
 //! | [`search`] | nearest vectors: exact scan and HNSW | see text |
 //! | [`agent`] | IBA-Agent and its rivals as stages over an [`run::Env`] | name a hidden type |
 //! | [`judge`] | verdicts for hidden requirements | see how an output was made |
@@ -23,9 +24,6 @@
 //! | `browser`, `ui` | the thin edge: fetch, storage, files, workers; the pages | decide |
 //! | `lab` | the native tool's commands | exist on `wasm32` |
 //!
-//! `crates/encoder` computes the vectors: a crate of its own without dependencies, so that tests
-//! run it optimised.
-//!
 //! Invariants: what an agent may see ([`bench::visible`]) and what only a judge may see
 //! ([`bench::hidden`]) are different types, and `agent` never imports the second. A key leaves
 //! only through a provider's `encode`. Pure modules do no I/O and so have no I/O errors.
@@ -34,6 +32,8 @@ pub mod agent;
 pub mod bench;
 pub mod chart;
 pub mod embed;
+#[cfg(feature = "engine")]
+pub mod encoder;
 pub mod judge;
 pub mod llm;
 pub mod markdown;

@@ -3,7 +3,7 @@
 
 use super::EmbedError;
 use super::spec::Pooling;
-use iba_encoder::pool;
+use crate::encoder::pool;
 use std::sync::Arc;
 use tract_onnx::prelude::*;
 
@@ -34,7 +34,7 @@ impl General {
         let (shape, values) = self.compute(ids).map_err(|e| failed(format!("{e:#}")))?;
         match (shape[..].as_ref(), pooling) {
             ([1, _], _) => Ok(values),
-            ([1, _, width], Some(pooling)) => Ok(pool(&values, *width, pooling.into())),
+            ([1, _, width], Some(pooling)) => Ok(pool(&values, *width, pooling)),
             (shape, _) => Err(failed(format!(
                 "its output has the shape {shape:?}: say mean or cls for one vector a token"
             ))),

@@ -1,7 +1,7 @@
 //! Text to chunks to unit vectors. Knows nothing of personas or tasks.
 //!
 //! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds: by
-//! `iba_encoder`, which is fast and knows the BERT family, or by `general`, which is exact and knows
+//! [`crate::encoder`], which is fast and knows the BERT family, or by `general`, which is exact and knows
 //! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]

@@ -2,9 +2,9 @@
 
 use super::EmbedError;
 use super::general::General;
-use super::spec::{Arithmetic, ModelSpec};
+use super::spec::{Arithmetic, ModelSpec, Pooling};
 use super::tokens::TextTokenizer;
-use iba_encoder::{Encoder, Pooling, Run};
+use crate::encoder::{Encoder, Run};
 
 /// Tokenizer and encoder of one embedding model.
 pub struct Embedder {
@@ -180,7 +180,7 @@ fn engine(onnx: Vec<u8>, spec: &ModelSpec) -> Result<(Engine, Option<String>), E
         return Ok((Engine::General(General::load(&onnx)?), None));
     }
     let (why, onnx) = match Encoder::read(onnx) {
-        Ok(encoder) => match encoder.pooling().or(spec.pooling.map(Into::into)) {
+        Ok(encoder) => match encoder.pooling().or(spec.pooling) {
             Some(pooling) => return Ok((Engine::Fused(Box::new(encoder), pooling), None)),
             None => {
                 return Err(EmbedError::Model {

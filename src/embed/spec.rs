@@ -12,16 +12,6 @@ pub enum Pooling {
     Cls,
 }
 
-#[cfg(feature = "engine")]
-impl From<Pooling> for iba_encoder::Pooling {
-    fn from(pooling: Pooling) -> Self {
-        match pooling {
-            Pooling::Mean => Self::Mean,
-            Pooling::Cls => Self::Cls,
-        }
-    }
-}
-
 /// What is computed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,4 @@
-"""What another implementation retrieves on a compiled dataset: the oracle of tests/it/engine_retrieval.rs.
+"""What another implementation retrieves on a compiled dataset: the oracle of tests/engine/retrieval.rs.
 
 Reads the dataset's shards, cuts the sessions into chunks, embeds chunks and task texts with
 onnxruntime and the same ONNX file, and writes for every instance the ten nearest passages and

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Cosine from which an entry counts as saying the same. Measured with all-MiniLM-L6-v2 on
 /// IBA-Mini, where it links 83 % of preferences to their own requirement and 4 % to another one of
-/// the same instance (`tests/it/lost_similarity.rs`).
+/// the same instance (`tests/engine/lost_similarity.rs`).
 pub const SIMILAR: f64 = 0.4;
 
 /// Links of the requirements that were followed.

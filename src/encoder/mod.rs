@@ -14,19 +14,11 @@ mod tables;
 
 pub use onnx::Unfit;
 
+use crate::embed::Pooling;
 use attention::{Head, Inputs};
 use gemm::{Linear, Rows, Source};
 use lanes::F4;
 use tables::{Embeddings, RelativeBias};
-
-/// How the vectors of tokens become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pooling {
-    /// The mean over tokens.
-    Mean,
-    /// The first token's.
-    Cls,
-}
 
 /// Rows that go through the feed-forward layers together; their inner values stay in the cache.
 const BLOCK: usize = 128;

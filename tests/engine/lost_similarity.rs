@@ -1,7 +1,7 @@
 //! How far similarity can be trusted when it follows a wish through the later stages: measured on
 //! IBA-Mini with the shipped embedding model, against what its author wrote.
 
-use crate::support::{path, sources};
+use crate::files::{path, sources};
 use iba_lab::embed::{Embedder, ModelSpec};
 use iba_lab::run::lost::links::SIMILAR;
 

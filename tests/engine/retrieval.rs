@@ -1,7 +1,7 @@
 //! Retrieval on IBA-Mini: the shipped vectors against the model, and the evidence found against
 //! another implementation (`tests/python/retrieval_reference.py`).
 
-use crate::engine::{EMBEDDER, cosine, file};
+use crate::model::{EMBEDDER, cosine, file};
 use flate2::read::MultiGzDecoder;
 use iba_lab::bench::hidden::HiddenInstance;
 use iba_lab::bench::manifest::{Manifest, ShardRef};

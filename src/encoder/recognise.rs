@@ -7,7 +7,8 @@
 use super::gemm::{Bytes, Linear, PANEL, scale_of};
 use super::onnx::{FLOAT, Graph, Node, Tensor, Unfit, unfit};
 use super::tables::{Embeddings, Kind, RelativeBias, Table};
-use super::{Layer, Norm, Parts, Pooling};
+use super::{Layer, Norm, Parts};
+use crate::embed::Pooling;
 
 type Found<T> = Result<T, Unfit>;
 

@@ -1,0 +1,9 @@
+//! The engine with its real model: vectors, search, evidence. A binary of its own, since it is
+//! bearable only with an optimised library (`./dev test` asks for that).
+
+#[path = "../it/files.rs"]
+mod files;
+mod lost_similarity;
+mod model;
+mod retrieval;
+mod search;
