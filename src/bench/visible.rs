@@ -13,6 +13,16 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// What stands before an utterance in [`Session::render`].
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Role::User => "User: ",
+            Role::Assistant => "Assistant: ",
+        }
+    }
+}
+
 /// One utterance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -38,10 +48,7 @@ impl Session {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(match turn.role {
-                Role::User => "User: ",
-                Role::Assistant => "Assistant: ",
-            });
+            out.push_str(turn.role.prefix());
             out.push_str(&turn.text);
         }
         out

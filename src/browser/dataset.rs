@@ -102,11 +102,8 @@ impl Dataset {
         progress: &OnProgress,
         abort: &Abort,
     ) -> Result<Option<Vec<u8>>, DatasetError> {
-        let made_so = |set: &&manifest::EmbeddingSet| {
-            set.model_sha256 == model_sha256
-                && set.chunk_tokens == chunking.tokens
-                && set.chunk_overlap == chunking.overlap
-        };
+        let made_so =
+            |set: &&manifest::EmbeddingSet| set.model_sha256 == model_sha256 && chunking.fits(set);
         let set = self.manifest.embeddings.iter().find(made_so);
         let Some(file) = set.and_then(|set| set.files.get(shard)) else {
             return Ok(None);
@@ -155,12 +152,7 @@ impl Dataset {
             .manifest
             .shard(shard)
             .map(|shard| shard.file.sha256.as_str());
-        format!(
-            "{}/{}-{}",
-            file.unwrap_or(shard),
-            chunking.tokens,
-            chunking.overlap
-        )
+        format!("{}/{}", file.unwrap_or(shard), chunking.name())
     }
 
     fn kept_shard(&self, id: &str) -> Option<Rc<Shard>> {

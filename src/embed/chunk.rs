@@ -1,7 +1,8 @@
-//! Cuts the rendered text of sessions into chunks of a fixed number of tokens.
+//! Cuts the rendered text of sessions into chunks: so many tokens each, or sentence by sentence.
 
+use super::sentences::sentences;
 use super::tokens::TextTokenizer;
-use super::{ChunkSpan, Chunking, EmbedError, Passage, PassageId};
+use super::{ChunkSpan, ChunkUnit, Chunking, EmbedError, Passage, PassageId};
 use crate::bench::visible::Session;
 use std::ops::Range;
 
@@ -27,18 +28,77 @@ pub fn chunk_session(
     chunking: Chunking,
 ) -> Result<Vec<ChunkSpan>, EmbedError> {
     let offsets = tokenizer.offsets(&session.render())?;
-    let windows = windows(offsets.len(), chunking)?;
+    match chunking.unit {
+        ChunkUnit::Tokens => cut(number, &offsets, chunking),
+        ChunkUnit::Sentences => {
+            let mut spans = Vec::new();
+            for sentence in sentences_of(session) {
+                spans.extend(of_sentence(number, sentence, &offsets, chunking)?);
+            }
+            Ok(spans)
+        }
+    }
+}
+
+fn cut(
+    number: usize,
+    offsets: &[(usize, usize)],
+    chunking: Chunking,
+) -> Result<Vec<ChunkSpan>, EmbedError> {
+    let windows = windows(offsets.len(), chunking)?.into_iter();
     Ok(windows
-        .into_iter()
         .map(|window| span(number, &offsets[window]))
         .collect())
+}
+
+/// Sentences never cross a turn; the first one of a turn says who speaks.
+fn sentences_of(session: &Session) -> Vec<Range<usize>> {
+    let (mut out, mut turn_start) = (Vec::new(), 0);
+    for turn in &session.turns {
+        let text_start = turn_start + turn.role.prefix().len();
+        for (n, sentence) in sentences(&turn.text).into_iter().enumerate() {
+            let start = match n {
+                0 => turn_start,
+                _ => text_start + sentence.start,
+            };
+            out.push(start..text_start + sentence.end);
+        }
+        turn_start = text_start + turn.text.len() + "\n".len();
+    }
+    out
+}
+
+/// The sentence as it is, or cut where it has more tokens than a chunk may have.
+fn of_sentence(
+    number: usize,
+    sentence: Range<usize>,
+    offsets: &[(usize, usize)],
+    chunking: Chunking,
+) -> Result<Vec<ChunkSpan>, EmbedError> {
+    let own = |token: &&(usize, usize)| sentence.contains(&token.0) && token.0 < token.1;
+    let first = offsets.partition_point(|token| token.0 < sentence.start);
+    let near = offsets[first..]
+        .iter()
+        .take_while(|token| token.0 < sentence.end);
+    let tokens: Vec<(usize, usize)> = near.filter(own).copied().collect();
+    match tokens.len() {
+        0 => Ok(Vec::new()),
+        n if n <= chunking.tokens as usize => Ok(vec![ChunkSpan {
+            session: number as u32,
+            start: sentence.start as u32,
+            end: sentence.end as u32,
+        }]),
+        _ => cut(number, &tokens, chunking),
+    }
 }
 
 /// The token ranges of a text of `count` tokens. The last one reaches the end; none lies wholly
 /// within its neighbour.
 fn windows(
     count: usize,
-    Chunking { tokens, overlap }: Chunking,
+    Chunking {
+        tokens, overlap, ..
+    }: Chunking,
 ) -> Result<Vec<Range<usize>>, EmbedError> {
     if overlap >= tokens {
         return Err(EmbedError::Chunking { tokens, overlap });
@@ -104,6 +164,14 @@ mod tests {
     use super::*;
     use crate::bench::visible::{Role, Turn};
 
+    fn by_tokens(tokens: u32, overlap: u32) -> Chunking {
+        Chunking {
+            tokens,
+            overlap,
+            ..Chunking::default()
+        }
+    }
+
     #[test]
     fn windows_cover_everything_and_share_the_overlap() {
         for (count, tokens, overlap, expected) in [
@@ -116,21 +184,14 @@ mod tests {
             (5, 2, 0, vec![0..2, 2..4, 4..5]),
             (3, 8, 7, vec![0..3]),
         ] {
-            let found = windows(count, Chunking { tokens, overlap }).unwrap();
+            let found = windows(count, by_tokens(tokens, overlap)).unwrap();
             assert_eq!(found, expected, "{count} tokens in {tokens}/{overlap}");
         }
     }
 
     #[test]
     fn an_overlap_as_long_as_the_chunk_is_refused() {
-        let error = windows(
-            9,
-            Chunking {
-                tokens: 50,
-                overlap: 50,
-            },
-        )
-        .unwrap_err();
+        let error = windows(9, by_tokens(50, 50)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "chunks of 50 tokens with an overlap of 50 never advance"
@@ -155,6 +216,46 @@ mod tests {
             start,
             end,
         }
+    }
+
+    /// A tokenizer's answer: words and marks.
+    fn words(text: &str) -> Vec<(usize, usize)> {
+        let mut out: Vec<(usize, usize)> = Vec::new();
+        for (at, c) in text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+            match out.last_mut() {
+                Some(last) if last.1 == at && c.is_alphanumeric() => last.1 = at + c.len_utf8(),
+                _ => out.push((at, at + c.len_utf8())),
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn sentences_keep_to_their_turn_and_long_ones_are_cut() {
+        let mut talk = session("s1", "Hi. I eat no meat: ever");
+        talk.turns.push(Turn {
+            role: Role::Assistant,
+            text: "```\nopen".to_owned(),
+        });
+        talk.turns.push(Turn {
+            role: Role::User,
+            text: "one two three four five six seven. Ok".to_owned(),
+        });
+        let (text, offsets) = (talk.render(), words(&talk.render()));
+        let ranges = sentences_of(&talk).into_iter();
+        let spans = ranges.flat_map(|s| of_sentence(0, s, &offsets, by_tokens(7, 2)).unwrap());
+        let texts: Vec<&str> = spans
+            .map(|s| &text[s.start as usize..s.end as usize])
+            .collect();
+        let wanted = [
+            "User: Hi.",
+            "I eat no meat: ever",
+            "Assistant: ```\nopen",
+            "User: one two three four five",
+            "four five six seven.",
+            "Ok",
+        ];
+        assert_eq!(texts, wanted);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Text to chunks to unit vectors. Knows nothing of personas or tasks.
 //!
-//! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, [`model`] embeds: by
-//! [`crate::encoder`], which is fast and knows the BERT family, or by `general`, which is exact and knows
+//! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, at [`sentences`] where that is
+//! wanted, [`model`] embeds: by [`crate::encoder`], which is fast and knows the BERT family, or by
+//! `general`, which is exact and knows
 //! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
@@ -14,6 +15,8 @@ mod general;
 pub mod kept;
 #[cfg(feature = "engine")]
 pub mod model;
+#[cfg(feature = "engine")]
+pub mod sentences;
 pub mod spec;
 #[cfg(feature = "engine")]
 pub mod tokens;
@@ -29,20 +32,65 @@ pub use spec::{Arithmetic, ModelSpec, Pooling};
 pub use vectors::VectorFile;
 
 use crate::bench::ids::SessionId;
+use crate::bench::manifest::EmbeddingSet;
 use serde::{Deserialize, Serialize};
+
+/// What a passage is. The paper names both: 256 tokens with an overlap of 50 in its section on
+/// parameters, sentence-level chunks where it describes the baselines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChunkUnit {
+    /// So many tokens, wherever they end.
+    #[default]
+    Tokens,
+    /// One sentence; a longer one than the limit is cut like a text without sentences.
+    Sentences,
+}
 
 /// How text is cut (paper, section on parameters: 256 tokens, overlap 50).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunking {
-    /// Tokens of one chunk, special tokens not counted.
+    #[serde(default)]
+    pub unit: ChunkUnit,
+    /// Tokens of one chunk at most, special tokens not counted.
     pub tokens: u32,
-    /// Tokens that neighbours share.
+    /// Tokens that neighbours share; sentences share none.
     pub overlap: u32,
+}
+
+impl Chunking {
+    /// In file names and keys: `256-50`, `sentences-256-50`.
+    pub fn name(&self) -> String {
+        let unit = match self.unit {
+            ChunkUnit::Tokens => "",
+            ChunkUnit::Sentences => "sentences-",
+        };
+        format!("{unit}{}-{}", self.tokens, self.overlap)
+    }
+
+    /// Whether a dataset's vectors are of such chunks; datasets ship none of sentences.
+    pub fn fits(&self, set: &EmbeddingSet) -> bool {
+        let shipped = Self {
+            unit: ChunkUnit::Tokens,
+            tokens: set.chunk_tokens,
+            overlap: set.chunk_overlap,
+        };
+        *self == shipped
+    }
+
+    /// In words, for people.
+    pub fn words(&self) -> String {
+        match self.unit {
+            ChunkUnit::Tokens => format!("{} tokens, {} shared", self.tokens, self.overlap),
+            ChunkUnit::Sentences => format!("sentences of at most {} tokens", self.tokens),
+        }
+    }
 }
 
 impl Default for Chunking {
     fn default() -> Self {
         Self {
+            unit: ChunkUnit::Tokens,
             tokens: 256,
             overlap: 50,
         }

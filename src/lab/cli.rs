@@ -6,7 +6,9 @@ use super::error::{Finding, LabError};
 use super::{decode, eval, read};
 use crate::agent::trace::System;
 use crate::bench::error::Warning;
-use clap::{Parser, Subcommand};
+use crate::embed::ChunkUnit;
+use crate::run::record::Params;
+use clap::{Parser, Subcommand, ValueEnum};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,6 +41,9 @@ enum Command {
         /// Name as in addresses and result files, for example standard_rag
         #[arg(long, default_value = "iba_agent")]
         system: System,
+        /// What a passage is
+        #[arg(long, value_enum, default_value_t = Chunks::Tokens)]
+        chunks: Chunks,
         /// Print every run as one line of JSON instead
         #[arg(long)]
         json: bool,
@@ -88,6 +93,23 @@ enum DatasetCommand {
     },
 }
 
+/// [`ChunkUnit`] on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+enum Chunks {
+    /// 256 tokens, 50 shared
+    Tokens,
+    Sentences,
+}
+
+impl From<Chunks> for ChunkUnit {
+    fn from(chunks: Chunks) -> Self {
+        match chunks {
+            Chunks::Tokens => Self::Tokens,
+            Chunks::Sentences => Self::Sentences,
+        }
+    }
+}
+
 /// Runs the program with its arguments.
 pub fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -96,8 +118,9 @@ pub fn main() -> ExitCode {
             folder,
             model,
             system,
+            chunks,
             json,
-        } => run_eval(&folder, &model, system, json),
+        } => run_eval(&folder, &model, (system, chunks), json),
         Command::Decode(args) => standard_input().and_then(|bytes| decode::run(&args, bytes)),
         Command::Read(args) => standard_input().and_then(|bytes| read::run(&args, &bytes)),
     };
@@ -166,8 +189,17 @@ fn run(command: DatasetCommand) -> Result<String, LabError> {
     }
 }
 
-fn run_eval(folder: &Path, model: &Path, system: System, json: bool) -> Result<String, LabError> {
-    let evaluation = eval::evaluate(&Dataset::open(folder)?, model, system)?;
+fn run_eval(
+    folder: &Path,
+    model: &Path,
+    (system, chunks): (System, Chunks),
+    json: bool,
+) -> Result<String, LabError> {
+    let params = Params {
+        chunk_unit: chunks.into(),
+        ..Params::default()
+    };
+    let evaluation = eval::evaluate(&Dataset::open(folder)?, model, system, &params)?;
     if !json {
         return Ok(evaluation.report());
     }

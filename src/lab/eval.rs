@@ -29,7 +29,12 @@ pub struct Evaluation {
 
 /// Runs a system with the embedded baseline on all instances of a dataset. `model` is a folder
 /// with `model_int8.onnx` and `tokenizer.json`.
-pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evaluation, LabError> {
+pub fn evaluate(
+    dataset: &Dataset,
+    model: &Path,
+    system: System,
+    params: &Params,
+) -> Result<Evaluation, LabError> {
     let onnx = read(&model.join("model_int8.onnx"))?;
     let tokenizer = read(&model.join("tokenizer.json"))?;
     let sha256 = hash::sha256_hex(&onnx);
@@ -39,7 +44,7 @@ pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evalu
         .manifest
         .embeddings
         .iter()
-        .find(|set| set.model_sha256 == sha256);
+        .find(|set| set.model_sha256 == sha256 && params.chunking().fits(set));
     if let Some(why) = system.refuses(&ModelRef::Embedded) {
         return Err(LabError::Refused(why.to_owned()));
     }
@@ -47,12 +52,22 @@ pub fn evaluate(dataset: &Dataset, model: &Path, system: System) -> Result<Evalu
         let why = "the native tool opens one history at a time; run this system in the browser";
         return Err(LabError::Refused(why.to_owned()));
     }
-    let spec = spec(dataset, model, sha256, system)?;
+    let spec = RunSpec {
+        params: params.clone(),
+        ..spec(dataset, model, sha256, system)?
+    };
     let cache = Cache::default();
     let (mut records, mut recall) = (Vec::new(), Recall::default());
     for shard in &dataset.manifest.shards {
         let (loaded, _) = dataset.shard(shard)?;
-        let vectors = vectors(dataset, set, shard, &loaded.history, &embedder)?;
+        let vectors = match set {
+            Some(set) => shipped(dataset, set, shard)?,
+            None => None,
+        };
+        let vectors = match vectors {
+            Some(vectors) => vectors,
+            None => embed(&embedder, shard, &loaded.history, params.chunking())?,
+        };
         let env = NativeEnv::open(&embedder, &cache, &loaded.history, vectors)?;
         for (instance, hidden) in &loaded.instances {
             let case = Case {
@@ -126,22 +141,29 @@ fn spec(
     })
 }
 
-/// The shipped vectors, or those this tool makes.
-fn vectors(
+/// The vectors that came with the dataset.
+fn shipped(
     dataset: &Dataset,
-    set: Option<&EmbeddingSet>,
+    set: &EmbeddingSet,
+    shard: &ShardRef,
+) -> Result<Option<VectorFile>, LabError> {
+    let Some(file) = set.files.get(&shard.id) else {
+        return Ok(None);
+    };
+    let bytes = dataset.bytes(FileKind::Vectors, file)?;
+    VectorFile::decode(&bytes).map(Some).map_err(refused)
+}
+
+fn embed(
+    embedder: &Embedder,
     shard: &ShardRef,
     history: &History,
-    embedder: &Embedder,
+    chunking: Chunking,
 ) -> Result<VectorFile, LabError> {
-    match set.and_then(|set| set.files.get(&shard.id)) {
-        Some(file) => {
-            let bytes = dataset.bytes(FileKind::Vectors, file)?;
-            VectorFile::decode(&bytes).map_err(refused)
-        }
-        None => embed_sessions(embedder, &history.sessions, Chunking::default(), &|_, _| {})
-            .map_err(refused),
-    }
+    let made =
+        embed_sessions(embedder, &history.sessions, chunking, &|_, _| {}).map_err(refused)?;
+    eprintln!("{}: {} passages embedded", shard.id, made.spans.len());
+    Ok(made)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LabError> {

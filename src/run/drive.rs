@@ -234,7 +234,7 @@ async fn with_mind(env: &impl Env, spec: &RunSpec, job: &Job<'_>) -> Trajectory 
 
 /// All that every stage depends on: task, history, passages, retriever, program and repeat.
 fn scope(spec: &RunSpec, case: Case<'_>) -> String {
-    let chunks = [spec.params.chunk_tokens, spec.params.chunk_overlap];
+    let chunks = spec.params.chunking().name();
     json!([
         spec.dataset,
         case.instance.id,

@@ -33,10 +33,7 @@ pub fn bubbles(session: &Session, spans: &[Option<Range<usize>>], words: &[Strin
     let mut start = 0;
     let mut bubbles = Vec::with_capacity(session.turns.len());
     for turn in &session.turns {
-        start += match turn.role {
-            Role::User => "User: ".len(),
-            Role::Assistant => "Assistant: ".len(),
-        };
+        start += turn.role.prefix().len();
         bubbles.push(Bubble {
             role: turn.role,
             pieces: pieces(&turn.text, start, spans, words),

@@ -3,6 +3,7 @@
 use crate::agent::trace::{Output, StageRecord, System};
 use crate::bench::ids::{DomainId, InstanceId, PersonaId, RequirementId, ScenarioId};
 use crate::bench::taxonomy::Action;
+use crate::embed::{ChunkUnit, Chunking};
 use crate::judge::Judgement;
 use crate::prompts::Edits;
 use crate::run::lost::links::Links;
@@ -20,6 +21,8 @@ pub struct Params {
     pub max_passages: u32,
     /// Salience (0-10) a passage needs to stay.
     pub min_salience: f64,
+    /// What a passage is: so many tokens, or a sentence.
+    pub chunk_unit: ChunkUnit,
     pub chunk_tokens: u32,
     pub chunk_overlap: u32,
     /// Cosine of word counts from which two passages count as the same.
@@ -46,6 +49,7 @@ impl Default for Params {
             max_queries: 5,
             max_passages: 10,
             min_salience: 5.0,
+            chunk_unit: ChunkUnit::Tokens,
             chunk_tokens: 256,
             chunk_overlap: 50,
             near_duplicate: 0.95,
@@ -56,6 +60,17 @@ impl Default for Params {
             max_steps: 20,
             max_run_tokens: 200_000,
             max_repeats: 2,
+        }
+    }
+}
+
+impl Params {
+    /// How histories are cut.
+    pub fn chunking(&self) -> Chunking {
+        Chunking {
+            unit: self.chunk_unit,
+            tokens: self.chunk_tokens,
+            overlap: self.chunk_overlap,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The parameters of a run as the settings view shows and takes them.
 
+use crate::embed::ChunkUnit;
 use crate::run::record::Params;
 
 /// A parameter as the settings view shows it.
@@ -68,7 +69,7 @@ pub const PARAMS: &[ParamInfo] = &[
     param(
         "chunk_tokens",
         "Tokens of a passage",
-        "Histories are cut into passages of this length. Other values than the published one are embedded here first, which takes minutes.",
+        "Histories are cut into passages of this length, or sentences no longer than it. Other values than the published one are embedded here first, which takes minutes.",
         [32.0, 512.0, 1.0],
     ),
     param(
@@ -123,6 +124,27 @@ pub const PARAMS: &[ParamInfo] = &[
         [1.0, 20.0, 1.0],
     ),
 ];
+
+/// What a passage can be, as the settings view shows it; the published one first.
+pub const CHUNK_UNITS: &[ChunkUnitInfo] = &[
+    ChunkUnitInfo {
+        unit: ChunkUnit::Tokens,
+        title: "So many tokens",
+        about: "Passages of the length below, overlapping. As the paper's parameters have it.",
+    },
+    ChunkUnitInfo {
+        unit: ChunkUnit::Sentences,
+        title: "One sentence",
+        about: "As the paper describes its baselines. Only sentences longer than the length below are cut. Histories are embedded here once, which takes minutes, and kept.",
+    },
+];
+
+/// A choice of [`CHUNK_UNITS`].
+pub struct ChunkUnitInfo {
+    pub unit: ChunkUnit,
+    pub title: &'static str,
+    pub about: &'static str,
+}
 
 /// Value of a parameter; `None` when it is left empty.
 pub fn param_value(params: &Params, name: &str) -> Option<f64> {
@@ -187,7 +209,9 @@ mod tests {
     #[test]
     fn every_parameter_is_shown_and_its_default_fits() {
         let fields = serde_json::to_value(Params::default()).expect("plain numbers");
-        let names: Vec<&str> = PARAMS.iter().map(|info| info.name).collect();
+        let mut names: Vec<&str> = PARAMS.iter().map(|info| info.name).collect();
+        names.push("chunk_unit");
+        assert_eq!(CHUNK_UNITS[0].unit, Params::default().chunk_unit);
         for field in fields.as_object().expect("an object").keys() {
             assert!(names.contains(&field.as_str()), "{field} is missing");
         }

@@ -198,6 +198,7 @@ fn bulk_embedding_is_what_one_by_one_gives() {
 // The engine.
 
 const SMALL: Chunking = Chunking {
+    unit: iba_lab::embed::ChunkUnit::Tokens,
     tokens: 24,
     overlap: 6,
 };

@@ -110,6 +110,7 @@ fn shipped_chunks_are_what_the_chunker_cuts() {
     let chunking = Chunking {
         tokens: set.chunk_tokens,
         overlap: set.chunk_overlap,
+        ..Chunking::default()
     };
     assert_eq!(chunking, Chunking::default());
     for (id, shard) in shards() {

@@ -161,10 +161,7 @@ impl Task {
     }
 
     fn chunking(&self) -> Chunking {
-        Chunking {
-            tokens: self.plan.params.chunk_tokens,
-            overlap: self.plan.params.chunk_overlap,
-        }
+        self.plan.params.chunking()
     }
 
     fn engine_progress(&self) -> OnEngineProgress {

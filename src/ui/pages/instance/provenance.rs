@@ -96,13 +96,7 @@ fn params(params: &Params) -> Vec<(&'static str, String)> {
         ),
         ("Passages kept", format!("at most {}", params.max_passages)),
         ("Salience", format!("at least {}", params.min_salience)),
-        (
-            "Chunks",
-            format!(
-                "{} tokens, {} shared",
-                params.chunk_tokens, params.chunk_overlap
-            ),
-        ),
+        ("Passages", params.chunking().words()),
         (
             "Near duplicate",
             format!("from cosine {}", params.near_duplicate),

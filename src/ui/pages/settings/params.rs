@@ -1,7 +1,8 @@
 //! The parameters of a run, as published unless changed.
 
+use super::Pick;
 use crate::run::record::Params as RunParams;
-use crate::settings::params::{PARAMS, ParamInfo, param_value, with_param};
+use crate::settings::params::{CHUNK_UNITS, PARAMS, ParamInfo, param_value, with_param};
 use crate::ui::state::lab;
 use leptos::prelude::*;
 
@@ -13,6 +14,13 @@ pub fn Params() -> impl IntoView {
             .with(|settings| settings.params != RunParams::default())
     };
     let reset = move |_| lab.set(|settings| settings.params = RunParams::default());
+    let units = CHUNK_UNITS.iter().map(|info| {
+        let unit = info.unit;
+        let checked =
+            Signal::derive(move || lab.settings.with(|s| s.params.chunk_unit == unit));
+        let choose = Callback::new(move |()| lab.set(|s| s.params.chunk_unit = unit));
+        view! { <Pick group="chunk-unit" title=info.title about=info.about checked=checked on_choose=choose /> }
+    });
     view! {
         <section class="block" aria-labelledby="params-head">
             <div class="row">
@@ -20,6 +28,10 @@ pub fn Params() -> impl IntoView {
                 <button type="button" class="button" disabled=move || !changed() on:click=reset>"Reset to published"</button>
             </div>
             <p class="muted">"Every result carries them. Runs with different parameters are never averaged."</p>
+            <fieldset class="options">
+                <legend>"A passage is"</legend>
+                {units.collect_view()}
+            </fieldset>
             <div class="card form">{PARAMS.iter().map(|info| view! { <Param info=info /> }).collect_view()}</div>
         </section>
     }
