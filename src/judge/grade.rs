@@ -1,5 +1,6 @@
 //! One judgement of one output: reference, checks, then a model for what is left.
 
+use super::again;
 use super::model;
 use super::panel::{JudgeModel, MOST_REPEATS, Panel};
 use super::{Judgement, Verdict, VerdictSource, VerdictState};
@@ -9,6 +10,17 @@ use crate::bench::visible::Instance;
 use crate::run::{Env, RunEvent, StepError};
 use crate::worker::protocol::CheckOutcome;
 use futures::future::try_join_all;
+
+/// Judgements of the same output that are there already: what they hold is not asked again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held<'a>(pub &'a [Judgement]);
+
+impl Held<'_> {
+    fn has(self, judge: &str, repeat: u32) -> bool {
+        let same = |held: &&Judgement| held.judge == judge && held.repeat == repeat;
+        self.0.iter().any(|held| same(&held) && again::holds(held))
+    }
+}
 
 /// Name of the judge that asks no model.
 pub const PROGRAMMATIC: &str = "programmatic";
@@ -25,13 +37,26 @@ pub async fn judge_instance(
     instance: &Instance,
     hidden: &HiddenInstance,
 ) -> Result<Vec<Judgement>, StepError> {
+    judge_beside(env, panel, Held::default(), output, (instance, hidden)).await
+}
+
+/// As [`judge_instance`], without what is held already.
+pub async fn judge_beside(
+    env: &impl Env,
+    panel: &Panel,
+    held: Held<'_>,
+    output: &Output,
+    (instance, hidden): (&Instance, &HiddenInstance),
+) -> Result<Vec<Judgement>, StepError> {
     env.emit(RunEvent::JudgeStarted);
     let decided = by_rules(env, output, hidden).await?;
     let open = |r: &&Requirement| decided.iter().all(|v| v.requirement != r.id);
     let rest: Vec<&Requirement> = hidden.requirements.iter().filter(open).collect();
     let asked = |judge: &JudgeModel| judge.judge_checkable || !rest.is_empty();
     if !panel.judges.iter().any(asked) {
-        return Ok(vec![programmatic(hidden, decided, &rest)]);
+        let known = held.0.iter().any(|held| held.judge == PROGRAMMATIC);
+        let rules = || programmatic(hidden, decided, &rest);
+        return Ok(if known { Vec::new() } else { vec![rules()] });
     }
     let case = Case {
         output,
@@ -39,6 +64,7 @@ pub async fn judge_instance(
         hidden,
         decided: &decided,
         rest: &rest,
+        held,
     };
     by_panel(env, panel, &case, asked).await
 }
@@ -48,9 +74,9 @@ pub async fn judge_instance(
 pub async fn judge_by_models(
     env: &impl Env,
     panel: &Panel,
+    held: Held<'_>,
     output: &Output,
-    instance: &Instance,
-    hidden: &HiddenInstance,
+    (instance, hidden): (&Instance, &HiddenInstance),
 ) -> Result<Vec<Judgement>, StepError> {
     env.emit(RunEvent::JudgeStarted);
     let rest: Vec<&Requirement> = hidden.requirements.iter().collect();
@@ -60,6 +86,7 @@ pub async fn judge_by_models(
         hidden,
         decided: &[],
         rest: &rest,
+        held,
     };
     let plain = Panel {
         judges: panel
@@ -83,7 +110,7 @@ async fn by_panel(
     case: &Case<'_>,
     asked: impl Fn(&JudgeModel) -> bool,
 ) -> Result<Vec<Judgement>, StepError> {
-    let names = panel.names();
+    let names = again::names(panel, case.held.0);
     let judges = panel.judges.iter().enumerate();
     let asked = judges.filter(|(_, judge)| asked(judge)).map(|(n, judge)| {
         let seat = Seat {
@@ -106,6 +133,7 @@ struct Case<'a> {
     decided: &'a [Verdict],
     /// What no rule decides.
     rest: &'a [&'a Requirement],
+    held: Held<'a>,
 }
 
 /// A judge in its place in the panel.
@@ -128,7 +156,8 @@ async fn of_judge(
         case.rest
     };
     let mut out = Vec::new();
-    for repeat in 1..=seat.judge.repeats.clamp(1, MOST_REPEATS) {
+    let repeats = 1..=seat.judge.repeats.clamp(1, MOST_REPEATS);
+    for repeat in repeats.filter(|repeat| !case.held.has(&seat.name, *repeat)) {
         let answer = model::ask(env, &seat, repeat, case.output, case.instance, asked).await?;
         out.extend(judgements(case, &seat, answer));
     }

@@ -1,6 +1,7 @@
 //! Verdicts for hidden requirements: slots by reference, programmatic checks, an LLM judge.
 //! Sees the output and the hidden half, never how the output was made.
 
+pub mod again;
 #[cfg(feature = "engine")]
 pub mod checks;
 pub mod edit;
@@ -12,7 +13,7 @@ pub mod panel;
 #[cfg(feature = "engine")]
 mod pattern;
 
-pub use grade::{PROGRAMMATIC, judge_by_models, judge_instance};
+pub use grade::{Held, PROGRAMMATIC, judge_beside, judge_by_models, judge_instance};
 pub use order::Order;
 pub use panel::{JudgeModel, Panel};
 
@@ -84,6 +85,12 @@ pub struct Judgement {
     /// Of the judge prompt; absent where no model was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptRef>,
+    /// The judge prompt word for word, where it was not the shipped one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wording: Option<String>,
+    /// 0 for the verdicts that came with the run, from 1 for each time it was judged again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub round: u32,
     /// In the order of the instance's requirements, one each.
     pub verdicts: Vec<Verdict>,
     #[serde(default)]
@@ -101,6 +108,8 @@ impl Default for Judgement {
             repeat: first(),
             order: None,
             prompt: None,
+            wording: None,
+            round: 0,
             verdicts: Vec::new(),
             calls: Vec::new(),
             edits: Vec::new(),
@@ -110,6 +119,10 @@ impl Default for Judgement {
 
 fn first() -> u32 {
     1
+}
+
+fn is_zero(round: &u32) -> bool {
+    *round == 0
 }
 
 fn is_first(repeat: &u32) -> bool {

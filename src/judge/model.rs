@@ -33,7 +33,13 @@ pub(super) async fn ask(
         .cloned()
         .zip(shown.iter().map(|r| r.text.as_str()))
         .collect();
-    let prompt = prompts::judge(instance, &text, &lines, order.not_met_first);
+    let prompt = prompts::judge(
+        seat.judge.wording.as_deref(),
+        instance,
+        &text,
+        &lines,
+        order.not_met_first,
+    );
     let reference = prompt.reference.clone();
     let mut traces = Traces::default();
     let read = |r: &Reply| read::verdicts(&r.text, &r.finish, &ids);
@@ -54,9 +60,10 @@ pub(super) async fn ask(
         repeat,
         order: Some(order),
         prompt: Some(reference),
+        wording: seat.judge.wording.clone(),
         verdicts,
         calls: traces.calls,
-        edits: Vec::new(),
+        ..Judgement::default()
     })
 }
 

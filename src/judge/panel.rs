@@ -1,5 +1,6 @@
 //! The judges of a run: any number of models, each asked one or more times.
 
+use crate::prompts::judge_hash;
 use serde::{Deserialize, Serialize};
 
 /// Repeats of one judge at most: the paper's five, and room for studies of judges.
@@ -24,6 +25,28 @@ pub struct JudgeModel {
     /// requirements form a judgement of their own.
     #[serde(default)]
     pub judge_checkable: bool,
+    /// The prompt in other words than the shipped ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wording: Option<String>,
+}
+
+impl JudgeModel {
+    /// The model, and which prompt where it is not the shipped one: verdicts of different prompts
+    /// never stand under one name.
+    fn label(&self) -> String {
+        match &self.wording {
+            None => self.model.clone(),
+            Some(text) => {
+                let hash = judge_hash(Some(text));
+                format!("{} · edited prompt {}", self.model, &hash[..8])
+            }
+        }
+    }
+
+    /// The label with the host.
+    pub(super) fn label_with_host(&self) -> String {
+        format!("{} at {}", self.label(), host(&self.base_url))
+    }
 }
 
 /// All judges of a run; none at all leaves what no rule decides unscored.
@@ -43,18 +66,18 @@ impl Panel {
         }
     }
 
-    /// Names of the judges, in order: the model's, with its host where two share one, with a
-    /// number where host and model are the same.
+    /// Names of the judges, in order: the model's, with the prompt's hash where it was edited, with
+    /// its host where two share one, with a number where host and model are the same.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for judge in &self.judges {
             let shared = self
                 .judges
                 .iter()
-                .filter(|other| other.model == judge.model);
+                .filter(|other| other.label() == judge.label());
             let name = match shared.count() {
-                1 => judge.model.clone(),
-                _ => format!("{} at {}", judge.model, host(&judge.base_url)),
+                1 => judge.label(),
+                _ => judge.label_with_host(),
             };
             let taken = names
                 .iter()
@@ -94,7 +117,23 @@ mod tests {
             seed: None,
             max_output_tokens: 1000,
             judge_checkable: false,
+            wording: None,
         }
+    }
+
+    #[test]
+    fn an_edited_prompt_stands_in_the_name() {
+        let plain = judge("qwen", "https://a.example/v1");
+        let edited = JudgeModel {
+            wording: Some("Be strict.".to_owned()),
+            ..plain.clone()
+        };
+        let panel = Panel {
+            judges: vec![plain, edited],
+            shuffle_seed: 0,
+        };
+        // Of sha256 of "Be strict.", by sha256sum.
+        assert_eq!(panel.names(), ["qwen", "qwen · edited prompt 133b7883"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the result can be reproduced and shows that it was not made with the shipped wording.
 
 use super::template::{self, Template};
-use super::{ALL, JUDGE, REPAIR};
+use super::{ALL, JUDGE, REPAIR, WHERE_LOST};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,24 @@ impl Edits {
         Ok(())
     }
 
+    /// The edits of the agents' prompts: what a run is made with.
+    pub fn of_agents(&self) -> Self {
+        let mut edits = self.clone();
+        edits.reset(JUDGE.id);
+        edits
+    }
+
+    /// The judge's changed text, which goes with the judge and not with the run.
+    pub fn of_judges(&self) -> Option<String> {
+        self.get(JUDGE.id).map(str::to_owned)
+    }
+
+    /// One text in place of a template's, unchecked: it was checked when it was set.
+    pub(super) fn one(template: &Template, text: Option<&str>) -> Self {
+        let edit = text.map(|text| (template.id.to_owned(), text.to_owned()));
+        Self(edit.into_iter().collect())
+    }
+
     /// Back to the shipped text.
     pub fn reset(&mut self, id: &str) {
         self.0.remove(id);
@@ -58,9 +76,9 @@ impl Edits {
     }
 }
 
-/// The judge's wording belongs to the judge, and the repair is no prompt of its own.
+/// The repair is no prompt of its own, and what finds losses must be the same for all runs.
 fn editable(id: &str) -> Option<Template> {
-    let open = |template: &&Template| ![JUDGE.id, REPAIR.id].contains(&template.id);
+    let open = |template: &&Template| ![WHERE_LOST.id, REPAIR.id].contains(&template.id);
     ALL.iter().filter(open).find(|t| t.id == id).copied()
 }
 
@@ -126,6 +144,21 @@ mod tests {
     }
 
     #[test]
+    fn the_judges_text_goes_with_the_judge() {
+        let mut edits = Edits::default();
+        let strict = shipped("judge").replace("in one sentence", "in at most ten words");
+        edits.set("judge", &strict).expect("fits");
+        edits
+            .set(
+                "salience",
+                &format!("{} ", shipped("salience").replace("score", "points")),
+            )
+            .expect("fits");
+        assert_eq!(edits.of_agents().ids().collect::<Vec<_>>(), ["salience"]);
+        assert_eq!(edits.of_judges(), Some(strict));
+    }
+
+    #[test]
     fn texts_that_cannot_be_sent_are_refused_in_a_sentence() {
         let mut edits = Edits::default();
         let table = [
@@ -140,7 +173,12 @@ mod tests {
                 "S\n---\n{{scenario}}{{task}}{{passages}}{{plan}}",
                 "{{plan}}",
             ),
-            ("judge", "anything", "can be edited"),
+            (
+                "judge",
+                "Judge.\n---\n{{task}}{{output}}",
+                "{{requirements}} is missing",
+            ),
+            ("where_lost", "anything", "can be edited"),
             ("moon", "anything", "can be edited"),
         ];
         for (id, text, says) in table {

@@ -370,9 +370,15 @@ pub fn repair(problem: &str) -> String {
     fill(REPAIR.parts().1, &[("problem", problem)])
 }
 
-/// The judge's question about one output. `requirements` are id and text in the order to show
+/// Hash of the judge's prompt, as shipped or in other words.
+pub fn judge_hash(wording: Option<&str>) -> String {
+    sha256(wording.unwrap_or(JUDGE.text))
+}
+
+/// The judge's question about one output, as shipped or in other words. `requirements` are id and text in the order to show
 /// them; `not_met_first` puts the verdict 0 before 1.
 pub fn judge(
+    wording: Option<&str>,
     instance: &Instance,
     output: &str,
     requirements: &[(String, &str)],
@@ -391,7 +397,7 @@ pub fn judge(
         .collect();
     render(
         &JUDGE,
-        &Edits::default(),
+        &Edits::one(&JUDGE, wording),
         &[
             ("task", &task(instance)),
             ("output", &quote::disarm(output)),
@@ -487,7 +493,7 @@ mod tests {
             plain(e, &instance, None),
             plain(e, &with_api, Some(&api)),
             answer_questions(e, &instance, &[], ""),
-            judge(&instance, "", &[], true),
+            judge(None, &instance, "", &[], true),
             where_lost(&[], &[], &[("a", "b")], &["E1".to_owned()]),
         ];
         let mut used: Vec<&str> = rendered.iter().map(|r| r.reference.id.as_str()).collect();

@@ -17,7 +17,7 @@ use crate::bench::ids::{DomainId, RequirementId};
 use crate::bench::visible::{History, Instance};
 use crate::embed::Passage;
 use crate::judge::opinion::{self, Standing};
-use crate::judge::{Panel, judge_by_models, judge_instance};
+use crate::judge::{Held, Panel, judge_by_models, judge_instance};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ pub async fn run_instance(
     memo: &StageMemo,
 ) -> RunRecord {
     let mut record = begin(env.now_ms(), spec, case);
-    let posed = match posed(spec, case) {
+    let posed = match posed(spec.variant.mode, case) {
         Ok(posed) => posed,
         Err(error) => {
             record.status = status_of(error);
@@ -109,7 +109,16 @@ pub async fn judge_given(
         instance, hidden, ..
     } = case;
     let judged = match spec.system {
-        System::Samples => judge_by_models(env, &spec.panel, &output, instance, hidden).await,
+        System::Samples => {
+            judge_by_models(
+                env,
+                &spec.panel,
+                Held::default(),
+                &output,
+                (instance, hidden),
+            )
+            .await
+        }
         _ => judge_instance(env, &spec.panel, &output, instance, hidden).await,
     };
     record.output = Some(output);
@@ -134,16 +143,19 @@ fn label(record: &mut RunRecord, hidden: &HiddenInstance) {
     }
 }
 
-/// What the later stages made of the requirements that not every judge saw met.
-async fn follow(
+/// What the later stages made of the requirements that not every judge saw met and that were not
+/// followed yet.
+pub(super) async fn follow(
     env: &impl Env,
     spec: &RunSpec,
     record: &RunRecord,
     hidden: &HiddenInstance,
 ) -> Result<Option<Links>, StepError> {
+    let known = record.links.iter().flat_map(|links| &links.requirements);
+    let known: Vec<&RequirementId> = known.map(|link| &link.requirement).collect();
     let failed = |id: &&RequirementId| {
         let standing = opinion::standing(&record.judgements, id);
-        matches!(standing, Standing::NotMet | Standing::Disputed)
+        matches!(standing, Standing::NotMet | Standing::Disputed) && !known.contains(id)
     };
     let ids = hidden.requirements.iter().map(|r| &r.id).filter(failed);
     let ids: Vec<RequirementId> = ids.cloned().collect();
@@ -151,14 +163,14 @@ async fn follow(
 }
 
 /// What is asked of the system, and what its answer is judged by.
-struct Posed<'a> {
-    instance: Cow<'a, Instance>,
-    hidden: Cow<'a, HiddenInstance>,
+pub(super) struct Posed<'a> {
+    pub instance: Cow<'a, Instance>,
+    pub hidden: Cow<'a, HiddenInstance>,
     questions: Vec<String>,
 }
 
-fn posed<'a>(spec: &RunSpec, case: Case<'a>) -> Result<Posed<'a>, StepError> {
-    match spec.variant.mode {
+pub(super) fn posed<'a>(mode: Mode, case: Case<'a>) -> Result<Posed<'a>, StepError> {
+    match mode {
         Mode::Task => Ok(Posed {
             instance: Cow::Borrowed(case.instance),
             hidden: Cow::Borrowed(case.hidden),
@@ -293,6 +305,7 @@ pub fn begin(started_ms: f64, spec: &RunSpec, case: Case<'_>) -> RunRecord {
             .map(|r| note(r, hidden))
             .collect(),
         judgements: Vec::new(),
+        set_aside: Vec::new(),
         links: None,
         status: RunStatus::Running,
         started_ms,

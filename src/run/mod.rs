@@ -1,5 +1,6 @@
 //! One instance from task to verdicts, and what a run needs from the outside.
 
+pub mod again;
 pub mod ask;
 pub mod backup;
 pub mod batch;

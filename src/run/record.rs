@@ -5,6 +5,7 @@ use crate::bench::ids::{DomainId, InstanceId, PersonaId, RequirementId, Scenario
 use crate::bench::taxonomy::Action;
 use crate::embed::{ChunkUnit, Chunking};
 use crate::judge::Judgement;
+use crate::judge::again::SetAside;
 use crate::prompts::Edits;
 use crate::run::lost::links::Links;
 use serde::{Deserialize, Serialize};
@@ -184,6 +185,9 @@ pub struct RunRecord {
     pub output: Option<Output>,
     pub requirements: Vec<RequirementNote>,
     pub judgements: Vec<Judgement>,
+    /// Judgements that do not count: taken back, or replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<SetAside>,
     /// What the later stages made of the requirements that were not met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<Links>,

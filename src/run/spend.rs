@@ -92,7 +92,12 @@ pub fn by_role<'a>(
 ) -> BTreeMap<(String, String), Spent> {
     let mut all: BTreeMap<(String, String), Spent> = BTreeMap::new();
     for record in records {
-        let judges = record.judgements.iter().flat_map(|judged| &judged.calls);
+        let aside = record.set_aside.iter().map(|one| &one.judgement);
+        let judges = record
+            .judgements
+            .iter()
+            .chain(aside)
+            .flat_map(|judged| &judged.calls);
         let calls = record
             .stages
             .iter()

@@ -8,7 +8,7 @@ pub mod paper;
 pub mod spread;
 
 use crate::bench::ids::{DomainId, InstanceId};
-use crate::judge::{Judgement, Verdict, VerdictState};
+use crate::judge::{Judgement, PROGRAMMATIC, Verdict, VerdictState};
 use crate::run::record::RunRecord;
 use std::collections::BTreeMap;
 
@@ -70,10 +70,15 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// Score of one output judged one or more times: repeats of the same judge are averaged first,
-/// then the judges with equal weight.
+/// then the judges with equal weight. Rules alone are no further judge beside a model, whose
+/// verdicts contain theirs.
 pub fn of_judgements(judgements: &[Judgement]) -> InstanceScore {
     let mut by_judge: BTreeMap<&str, Vec<InstanceScore>> = BTreeMap::new();
-    for judgement in judgements {
+    let models = judgements.iter().any(|j| j.judge != PROGRAMMATIC);
+    let counted = judgements
+        .iter()
+        .filter(|j| !models || j.judge != PROGRAMMATIC);
+    for judgement in counted {
         let scores = by_judge.entry(&judgement.judge).or_default();
         scores.push(of_verdicts(&judgement.verdicts));
     }
@@ -213,6 +218,17 @@ mod tests {
             judgement("b", &[Met]),
         ];
         assert_eq!(of_judgements(&judged).mean, Some(0.75));
+    }
+
+    // By hand: the rules scored 1 of 1; the model, with theirs, 1 of 2.
+    #[test]
+    fn rules_are_no_judge_beside_a_model() {
+        let judged = [
+            judgement(PROGRAMMATIC, &[Met, Unscored]),
+            judgement("a", &[Met, NotMet]),
+        ];
+        assert_eq!(of_judgements(&judged).mean, Some(0.5));
+        assert_eq!(of_judgements(&judged[..1]).mean, Some(1.0));
     }
 
     #[test]

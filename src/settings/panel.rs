@@ -60,6 +60,7 @@ impl Settings {
             seed: Some(self.params.seed),
             max_output_tokens: self.params.max_output_tokens,
             judge_checkable: false,
+            wording: self.prompts.of_judges(),
         };
         Panel {
             judges: self.judges().into_iter().map(judge).collect(),

@@ -30,6 +30,7 @@ fn spec(system: System, by: &str, judges: &[&str]) -> RunSpec {
         seed: None,
         max_output_tokens: 1000,
         judge_checkable: false,
+        wording: None,
     };
     RunSpec {
         id: "given-1".to_owned(),

@@ -154,6 +154,7 @@ fn grader() -> JudgeModel {
         seed: None,
         max_output_tokens: 1000,
         judge_checkable: false,
+        wording: None,
     }
 }
 
@@ -288,6 +289,7 @@ fn the_grader_can_judge_checkable_requirements_beside_the_checks() {
     let env = FakeEnv::default().reply(&all(3));
     let config = JudgeModel {
         judge_checkable: true,
+        wording: None,
         ..grader()
     };
     let judgements = judged(&env, Some(&config), &text("1. a\n2. b"), &hidden());

@@ -20,6 +20,7 @@ fn judge(model: &str, repeats: u32) -> JudgeModel {
         seed: Some(42),
         max_output_tokens: 1000,
         judge_checkable: false,
+        wording: None,
     }
 }
 

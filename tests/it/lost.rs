@@ -148,6 +148,7 @@ fn panel(models: &[&str]) -> Panel {
         seed: None,
         max_output_tokens: 1000,
         judge_checkable: false,
+        wording: None,
     };
     Panel {
         judges: models.iter().map(judge).collect(),

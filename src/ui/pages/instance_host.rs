@@ -1,7 +1,8 @@
 //! Gives the instance view its instance and its run, and does what it asks for.
 
 use super::instance::{
-    Actions, Change, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress, RunView,
+    Actions, Again, Change, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress,
+    RunView,
 };
 use super::instances::Waiting;
 use crate::agent::system::SYSTEMS;
@@ -10,11 +11,14 @@ use crate::bench::error::Warning;
 use crate::bench::ids::{InstanceId, RequirementId};
 use crate::browser::clock;
 use crate::browser::files::download;
+use crate::judge::again::last_round;
 use crate::judge::edit::{self, Note};
 use crate::results::inspect::{FileMeta, write};
 use crate::route::{DatasetKey, Query, Route};
+use crate::run;
 use crate::run::focus::Focus;
 use crate::run::record::{Mode, RunRecord, RunStatus};
+use crate::settings::Settings;
 use crate::ui::amend::amend;
 use crate::ui::data::Open;
 use crate::ui::parts::{Empty, Problem, ProblemBox};
@@ -146,6 +150,10 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
         agent: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref())),
         model: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref().label())),
         blocked: Signal::derive(move || blocked(lab)),
+        again: {
+            let subject = work.subject();
+            Signal::derive(move || again(lab, &subject))
+        },
         focus: Signal::derive(move || focus(lab)),
         neighbours: neighbours(lab, &work.open, &id),
         on: actions(lab, work),
@@ -313,6 +321,7 @@ fn actions(lab: Lab, work: Work) -> Actions {
     let replayed = subject.clone();
     let (resumed, exported) = (subject.clone(), subject.clone());
     let (overruled, undone) = (subject.clone(), subject.clone());
+    let (judged, taken) = (subject.clone(), subject.clone());
     Actions {
         run: Callback::new(move |chosen| {
             choose(lab, chosen, None);
@@ -340,6 +349,21 @@ fn actions(lab: Lab, work: Work) -> Actions {
             }
         }),
         overrule: Callback::new(move |change| overrule(lab, &overruled, change)),
+        judge_again: Callback::new(move |()| {
+            if let Some(record) = untrack(|| record(lab, &judged)) {
+                choose(lab, (record.system, record.variant.mode), Some(&record.id));
+                lab.runner.judge_again(lab, work.get_value(), record);
+            }
+        }),
+        take_back: Callback::new(move |()| {
+            if let Some(record) = untrack(|| record(lab, &taken)) {
+                amend(lab, &record.id, |record| {
+                    run::again::take_back(record);
+                });
+                lab.notices
+                    .info("Set aside, not lost: judging again brings it back without a call");
+            }
+        }),
         undo_overrule: Callback::new(move |id| undo_overrule(lab, &undone, &id)),
         author: Callback::new(move |()| lab.settings.with_untracked(|s| s.author.clone())),
         reveal: Callback::new(move |()| {
@@ -358,6 +382,42 @@ fn actions(lab: Lab, work: Work) -> Actions {
         set_edits: Callback::new(move |edits| lab.set(|settings| settings.prompts = edits)),
         focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &focus))),
         go: Callback::new(move |address: String| lab.go_to(&address)),
+    }
+}
+
+/// Judging the run shown again, with the judges as they are set.
+fn again(lab: Lab, subject: &Subject) -> Again {
+    let Some(record) = record(lab, subject) else {
+        return Again::default();
+    };
+    let panel = lab.settings.with(Settings::panel);
+    let (calls, waiting) = (
+        run::again::calls(&panel, &record),
+        run::again::waiting(&record),
+    );
+    let blocked = lab.settings.with(|settings| {
+        if panel.judges.is_empty() {
+            return Some(
+                "To have other judges decide, choose a judge model under Settings.".to_owned(),
+            );
+        }
+        settings.blocked().or_else(|| lab.keys.missing(settings))
+    });
+    let nothing = (calls == 0 && waiting == 0).then(|| {
+        "These judges have answered all they can: choose other judges or more repeats under Settings, or edit the judge’s prompt under Prompts.".to_owned()
+    });
+    Again {
+        blocked: blocked.or(nothing),
+        plan: format!("{}: {}", panel.names().join(", "), calls_words(calls)),
+        round: last_round(&record.judgements),
+    }
+}
+
+fn calls_words(calls: u32) -> String {
+    match calls {
+        0 => "what was taken back comes back, without a call".to_owned(),
+        1 => "one call at most; the agent does not run again".to_owned(),
+        n => format!("{n} calls at most; the agent does not run again"),
     }
 }
 

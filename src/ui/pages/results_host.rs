@@ -1,6 +1,6 @@
 //! Gives the results view the runs of this browser, the opened files and the paper's rows.
 
-use super::results::{Calibrate, Found, ResultsPage};
+use super::results::{AgainMany, Calibrate, Found, ResultsPage};
 use crate::bench::ids::InstanceId;
 use crate::bench::manifest::IndexEntry;
 use crate::bench::taxonomy::Action;
@@ -10,8 +10,11 @@ use crate::browser::page;
 use crate::results::paper::{self, Paper};
 use crate::route::results_view::ResultsView;
 use crate::route::{DatasetKey, Query, Route};
+use crate::run::again;
 use crate::run::focus::{Focus, Tab};
-use crate::run::record::RunStatus;
+use crate::run::record::{RunRecord, RunStatus};
+use crate::settings::Settings;
+use crate::ui::amend::amend;
 use crate::ui::data::Open;
 use crate::ui::files::ask;
 use crate::ui::parts::Problem;
@@ -66,6 +69,7 @@ pub fn ResultsHost() -> impl IntoView {
                 view=view
                 change=change
                 calibrate=calibrate(lab)
+                again=again(lab)
                 href=href
                 on_open_file=Callback::new(move |()| ask(false, move |files| lab.opened.open(lab, files)))
             />
@@ -120,6 +124,77 @@ fn calibrate(lab: Lab) -> Calibrate {
         blocked: Signal::derive(blocked),
         plan: Signal::derive(plan),
         start: Callback::new(start),
+    }
+}
+
+/// Has the judges of the settings judge finished runs again, as far as the open dataset has their
+/// instances.
+fn again(lab: Lab) -> AgainMany {
+    let blocked = move || {
+        if lab.data.current().is_none() {
+            return Some("Open the dataset of the runs first.".to_owned());
+        }
+        if lab
+            .settings
+            .with(|settings| settings.panel().judges.is_empty())
+        {
+            return Some("Choose a judge model under Settings first.".to_owned());
+        }
+        if lab.batch.busy() {
+            return Some("Another batch is under way.".to_owned());
+        }
+        lab.settings
+            .with(|settings| settings.blocked().or_else(|| lab.keys.missing(settings)))
+    };
+    let plan = move |runs: Vec<Arc<RunRecord>>| {
+        let panel = lab.settings.with(Settings::panel);
+        let calls = runs.iter().map(|run| again::calls(&panel, run)).sum();
+        let back: usize = runs.iter().map(|run| again::waiting(run)).sum();
+        let back = match back {
+            0 => String::new(),
+            n => format!(" {n} verdict sets that were taken back may come back without a call."),
+        };
+        let names = panel.names().join(", ");
+        (
+            calls,
+            format!("{names}: {calls} model calls at most.{back}"),
+        )
+    };
+    let start = move |runs: Vec<Arc<RunRecord>>| {
+        let Some(open) = untrack(|| lab.data.current()) else {
+            return;
+        };
+        let known = |run: &Arc<RunRecord>| open.entry(&run.instance).is_some();
+        let (known, strange): (Vec<_>, Vec<_>) = runs.into_iter().partition(known);
+        if !strange.is_empty() {
+            let text = format!(
+                "{} of the runs are on instances that the open dataset does not have; they are left out",
+                strange.len()
+            );
+            lab.notices.info(text);
+        }
+        let item = |run: Arc<RunRecord>| Item {
+            instance: run.instance.clone(),
+            kind: Kind::Again { run },
+        };
+        let items: Vec<Item> = known.into_iter().map(item).collect();
+        let title = format!("Judging {} runs again", items.len());
+        lab.batch.start(lab, open, title, items);
+    };
+    let take_back = move |runs: Vec<Arc<RunRecord>>| {
+        for run in &runs {
+            amend(lab, &run.id, |record| {
+                again::take_back(record);
+            });
+        }
+        lab.notices
+            .info("Set aside, not lost: judging again brings it back without a call");
+    };
+    AgainMany {
+        blocked: Signal::derive(blocked),
+        plan: Callback::new(plan),
+        start: Callback::new(start),
+        take_back: Callback::new(take_back),
     }
 }
 

@@ -7,8 +7,9 @@ use crate::agent::trace::{Output, System};
 use crate::bench::hash::sha256_hex;
 use crate::bench::ids::InstanceId;
 use crate::browser::env::Source;
+use crate::run::again;
 use crate::run::many::{MOST_FAILURES, Progress, Todo, Wanted, todo};
-use crate::run::record::{Mode, ModelRef, RunStatus, Variant};
+use crate::run::record::{Mode, ModelRef, RunRecord, RunStatus, Variant};
 use crate::settings::{Choice, Settings};
 use crate::ui::data::Open;
 use crate::ui::parts::Problem;
@@ -16,6 +17,7 @@ use crate::ui::state::Lab;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What is done with one instance.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,8 @@ pub enum Kind {
     },
     /// Judge the instance's gold-labelled sample.
     Sample,
+    /// Judge the output of a run again.
+    Again { run: Arc<RunRecord> },
 }
 
 /// One piece of work.
@@ -243,7 +247,7 @@ pub fn wanted(settings: &Settings, system: System, open: &Open) -> Wanted {
         system,
         agent: settings.agent_ref(),
         params: settings.params.clone(),
-        edits: settings.prompts.clone(),
+        edits: settings.prompts.of_agents(),
         dataset_sha256: open.dataset.manifest_sha256.clone(),
     }
 }
@@ -257,8 +261,16 @@ fn plan(lab: Lab, work: &Work, kind: Kind) -> Option<Plan> {
         let what = serde_json::to_string(&output).unwrap_or_default();
         let key = format!("{dataset}/{}/{by}/{epoch}/{what}", work.instance.id);
         // The same output is the same run: judging it again asks only what was not asked before.
+        let id = format!("given-{}", &sha256_hex(key.as_bytes())[..24]);
+        let before = lab.runner.records.with_untracked(|records| {
+            let same = |old: &&Arc<RunRecord>| old.id == id && old.status == RunStatus::Done;
+            records.iter().find(same).cloned()
+        });
+        if let Some(before) = before {
+            return super::again(before, panel.clone());
+        }
         Plan {
-            id: format!("given-{}", &sha256_hex(key.as_bytes())[..24]),
+            id,
             system,
             epoch,
             agent: ModelRef::External { name: by },
@@ -267,6 +279,7 @@ fn plan(lab: Lab, work: &Work, kind: Kind) -> Option<Plan> {
             source: Source::Live,
             variant: Variant::default(),
             given: Some(output),
+            again: None,
         }
     };
     match kind {
@@ -288,7 +301,12 @@ fn plan(lab: Lab, work: &Work, kind: Kind) -> Option<Plan> {
                 source: Source::Live,
                 variant: super::variant(work, system, Mode::Task, &settings),
                 given: None,
+                again: None,
             })
+        }
+        Kind::Again { run } => {
+            let open = again::calls(&panel, &run) > 0 || again::waiting(&run) > 0;
+            open.then(|| super::again(run, panel))
         }
         Kind::Judge { output, by, epoch } => Some(given(System::Imported, by, epoch, output)),
         Kind::Sample => {

@@ -113,8 +113,16 @@ impl Runner {
             source: Source::Live,
             variant,
             given: None,
+            again: None,
         };
         self.launch(lab, work, spec);
+    }
+
+    /// Has the judges of the settings judge a run's output, without running the agent again. A run
+    /// of an opened file is kept in this browser from then on.
+    pub fn judge_again(self, lab: Lab, work: Work, record: Arc<RunRecord>) {
+        let plan = again(record, lab.settings.with_untracked(Settings::panel));
+        self.launch(lab, work, plan);
     }
 
     /// What earlier runs on an instance found, so that equal stages are not paid again.
@@ -141,6 +149,7 @@ impl Runner {
             source: Source::Live,
             variant: record.variant.clone(),
             given: record.output.clone().filter(|_| record.system.is_given()),
+            again: None,
         };
         self.launch(lab, work, spec);
     }
@@ -163,6 +172,7 @@ impl Runner {
             source: Source::Replay(Rc::new(RefCell::new(tape))),
             variant: record.variant.clone(),
             given: record.output.clone().filter(|_| record.system.is_given()),
+            again: None,
         };
         self.launch(lab, work, plan);
     }
@@ -196,6 +206,7 @@ impl Runner {
                     source,
                     variant: record.variant,
                     given: None,
+                    again: None,
                 },
                 None => Plan {
                     id: new_id(),
@@ -207,6 +218,7 @@ impl Runner {
                     source,
                     variant,
                     given: None,
+                    again: None,
                 },
             };
             let Some(task) = self.task(lab, work, plan) else {
@@ -233,6 +245,10 @@ impl Runner {
     fn task(self, lab: Lab, work: Work, plan: Plan) -> Option<Task> {
         let edge = lab.edge.get_untracked()?;
         let (live, abort) = (LiveRun::new(&plan, &work), Abort::new());
+        if let Some(before) = &plan.again {
+            live.stages.set(before.stages.clone());
+            live.judging.set(true);
+        }
         self.aborts
             .update_value(|aborts| drop(aborts.insert(plan.id.clone(), abort.clone())));
         self.live.update(|all| all.push(live.clone()));
@@ -254,28 +270,9 @@ impl Runner {
 
     /// Runs to the end and keeps the record. `quiet` where a run that ends early is no news.
     async fn complete(self, lab: Lab, task: Task, quiet: bool) -> Arc<RunRecord> {
-        let mut record = task.run().await;
-        self.keep_other_judges(&mut record);
+        let record = task.run().await;
         task.edge.runs.save(&record).await;
-        self.finish(lab, record, quiet)
-    }
-
-    /// A given output that is judged again keeps what judges said who are not asked this time.
-    fn keep_other_judges(self, record: &mut RunRecord) {
-        if !record.system.is_given() {
-            return;
-        }
-        let before = self.records.with_untracked(|records| {
-            let same = |old: &&Arc<RunRecord>| old.id == record.id && old.output == record.output;
-            records.iter().find(same).cloned()
-        });
-        let Some(before) = before else { return };
-        let asked: Vec<String> = record.judgements.iter().map(|j| j.judge.clone()).collect();
-        let others = before
-            .judgements
-            .iter()
-            .filter(|j| j.prompt.is_some() && !asked.contains(&j.judge));
-        record.judgements.extend(others.cloned());
+        self.finish(lab, record, quiet || task.plan.again.is_some())
     }
 
     fn finish(self, lab: Lab, record: RunRecord, quiet: bool) -> Arc<RunRecord> {
@@ -289,8 +286,15 @@ impl Runner {
         }
         let (id, record) = (record.id.clone(), Arc::new(record));
         self.records.update(|records| {
-            records.retain(|old| old.id != id);
-            records.push(Arc::clone(&record));
+            let known = records.iter().position(|old| old.id == id);
+            match known.filter(|at| records[*at].status == RunStatus::Done) {
+                // Judged again: it keeps its place among the others.
+                Some(at) => records[at] = Arc::clone(&record),
+                None => {
+                    records.retain(|old| old.id != id);
+                    records.push(Arc::clone(&record));
+                }
+            }
         });
         self.live.update(|all| all.retain(|run| run.id != id));
         record
@@ -322,14 +326,17 @@ impl Runner {
 
 /// The judges of a recorded run, as far as its calls tell, else those of the settings.
 fn recorded_panel(record: &RunRecord, chosen: Panel) -> Panel {
-    let judged = record.judgements.iter();
-    let calls = judged.filter_map(|judgement| judgement.calls.first());
     let mut judges: Vec<JudgeModel> = Vec::new();
-    for call in calls {
-        let known = judges
-            .iter_mut()
-            .find(|judge| judge.model == call.request.model && judge.base_url == call.base_url);
-        match known {
+    for judgement in &record.judgements {
+        let Some(call) = judgement.calls.first() else {
+            continue;
+        };
+        let same = |judge: &&mut JudgeModel| {
+            judge.model == call.request.model
+                && judge.base_url == call.base_url
+                && judge.wording == judgement.wording
+        };
+        match judges.iter_mut().find(same) {
             Some(judge) => judge.repeats += 1,
             None => judges.push(JudgeModel {
                 model: call.request.model.clone(),
@@ -342,6 +349,7 @@ fn recorded_panel(record: &RunRecord, chosen: Panel) -> Panel {
                     .max_tokens
                     .unwrap_or(record.params.max_output_tokens),
                 judge_checkable: false,
+                wording: judgement.wording.clone(),
             }),
         }
     }
@@ -365,7 +373,23 @@ fn variant(work: &Work, system: System, mode: Mode, settings: &Settings) -> Vari
     Variant {
         mode,
         donor: (system == System::OtherHistory).then(donor).flatten(),
-        edits: settings.prompts.clone(),
+        edits: settings.prompts.of_agents(),
+    }
+}
+
+/// The plan that asks a panel about the output of a run.
+fn again(record: Arc<RunRecord>, panel: Panel) -> Plan {
+    Plan {
+        id: record.id.clone(),
+        system: record.system,
+        epoch: record.epoch,
+        agent: record.agent.clone(),
+        panel,
+        params: record.params.clone(),
+        source: Source::Live,
+        variant: record.variant.clone(),
+        given: None,
+        again: Some(record),
     }
 }
 

@@ -12,17 +12,20 @@ use crate::browser::fetch::{OnProgress, Progress};
 use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
 use crate::judge::{JudgeModel, Panel};
-use crate::run::RunEvent;
+use crate::run::again::judge_again;
 use crate::run::drive::{Case, RunSpec, begin, judge_given, run_instance};
 use crate::run::record::{
     DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus, Variant,
 };
+use crate::run::{RunEvent, StepError};
 use crate::settings::retriever::Retriever;
+use crate::ui::parts::Problem;
 use crate::ui::state::{Edge, Lab};
 use crate::words::sentence;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is decided before the engine is asked for anything.
 pub struct Plan {
@@ -37,6 +40,8 @@ pub struct Plan {
     pub variant: Variant,
     /// An output that is only to be judged.
     pub given: Option<Output>,
+    /// A run whose output is to be judged again.
+    pub again: Option<Arc<RunRecord>>,
 }
 
 /// One run with everything it needs.
@@ -54,6 +59,9 @@ pub struct Task {
 impl Task {
     /// From the engine to the verdicts. Never fails: what went wrong is in the record's status.
     pub async fn run(&self) -> RunRecord {
+        if let Some(before) = &self.plan.again {
+            return self.again(before).await;
+        }
         if let Some(output) = self.plan.given.clone() {
             return self.judge(output).await;
         }
@@ -72,6 +80,21 @@ impl Task {
         let spec = self.spec(&no_model("none"));
         let env = self.env(String::new(), self.draft(&spec));
         judge_given(&env, &spec, self.case(), output).await
+    }
+
+    /// The run with the verdicts of this panel beside those it has; as it was when that fails.
+    async fn again(&self, before: &RunRecord) -> RunRecord {
+        let spec = self.spec(&no_model("none"));
+        let env = self.env(String::new(), self.draft(&spec));
+        match judge_again(&env, &spec, self.case(), before).await {
+            Ok(record) => record,
+            Err(StepError::Cancelled) => before.clone(),
+            Err(error) => {
+                let text = sentence(&error.to_string());
+                self.lab.notices.bad(Problem::new(text, None::<&str>));
+                before.clone()
+            }
+        }
     }
 
     /// Model loaded and history open; gives the history's name in the engine.
@@ -191,6 +214,7 @@ impl Task {
             source: _,
             variant,
             given: _,
+            again: _,
         } = &self.plan;
         let dataset = &self.work.open.dataset;
         RunSpec {

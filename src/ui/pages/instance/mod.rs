@@ -27,7 +27,9 @@ mod verdicts;
 mod what_if;
 
 pub use keys::KEYS;
-pub use props::{Actions, Change, ExportFormat, InstanceProps, Neighbours, Progress, RunView};
+pub use props::{
+    Actions, Again, Change, ExportFormat, InstanceProps, Neighbours, Progress, RunView,
+};
 
 use compare::Compare;
 use gap::GapPanel;

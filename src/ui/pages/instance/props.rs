@@ -47,6 +47,8 @@ pub struct InstanceProps {
     pub agent: Signal<ModelRef>,
     /// Why a run cannot start now, in a sentence with the next step; `None` when it can.
     pub blocked: Signal<Option<String>>,
+    /// Whether and how the run shown can be judged again.
+    pub again: Signal<Again>,
     /// Part of the address.
     pub focus: Signal<Focus>,
     /// Addresses of the neighbours in the list the visitor came from.
@@ -97,6 +99,17 @@ pub struct Neighbours {
     pub position: Option<String>,
 }
 
+/// Judging a run again, as it stands with the settings as they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Again {
+    /// Why it cannot start now, in a sentence with the next step.
+    pub blocked: Option<String>,
+    /// What would be asked, in words.
+    pub plan: String,
+    /// The last round that counts; 0 when it was never judged again.
+    pub round: u32,
+}
+
 /// Forms a result can be saved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExportFormat {
@@ -126,6 +139,10 @@ pub struct Actions {
     pub export: Callback<ExportFormat>,
     /// Puts the verdict down in the record shown; says what is missing, or nothing.
     pub overrule: Callback<Change, Option<String>>,
+    /// Has the judges of the settings judge the output shown.
+    pub judge_again: Callback<()>,
+    /// Sets the verdicts of the last such round aside.
+    pub take_back: Callback<()>,
     /// Takes the last such verdict back.
     pub undo_overrule: Callback<RequirementId>,
     /// Who changed a verdict last, to begin with.

@@ -1,6 +1,7 @@
 //! What the numbers of a run rest on, so that they can be reproduced.
 
 use super::page::Page;
+use crate::judge::again::last_round;
 use crate::prompts::hash_of;
 use crate::run::record::{Mode, Params, RunRecord};
 use leptos::prelude::*;
@@ -30,7 +31,8 @@ fn details(record: &RunRecord) -> impl IntoView + use<> {
 }
 
 fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
-    let judges: Vec<_> = record.judgements.iter().map(|j| j.judge.clone()).collect();
+    let mut judges: Vec<_> = record.judgements.iter().map(|j| j.judge.clone()).collect();
+    judges.dedup();
     vec![
         ("System", record.system.name().to_owned()),
         ("Asked for", asked(record)),
@@ -38,6 +40,8 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         ("Prompts", prompts(record)),
         ("Model", record.agent.label()),
         ("Judges", judges.join(", ")),
+        ("Judge prompts", judge_prompts(record)),
+        ("Judged again", rounds(record)),
         (
             "Data set",
             format!("{} {}", record.dataset.name, short(&record.dataset.sha256)),
@@ -81,6 +85,40 @@ fn prompts(record: &RunRecord) -> String {
     match changed.is_empty() {
         true => "as shipped".to_owned(),
         false => format!("edited: {}", changed.join(", ")),
+    }
+}
+
+/// The hash of each prompt that judges were asked with, and whether it was the shipped one then.
+fn judge_prompts(record: &RunRecord) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for judgement in &record.judgements {
+        let Some(prompt) = &judgement.prompt else {
+            continue;
+        };
+        let how = match judgement.wording {
+            Some(_) => "edited",
+            None => "as shipped",
+        };
+        let words = format!("{} {how}", short(&prompt.sha256));
+        if !said.contains(&words) {
+            said.push(words);
+        }
+    }
+    match said.is_empty() {
+        true => "no model judged".to_owned(),
+        false => said.join(", "),
+    }
+}
+
+fn rounds(record: &RunRecord) -> String {
+    let times = match last_round(&record.judgements) {
+        0 => "no".to_owned(),
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    };
+    match record.set_aside.len() {
+        0 => times,
+        n => format!("{times}; {n} set aside, kept in the file"),
     }
 }
 

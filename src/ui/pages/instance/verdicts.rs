@@ -28,6 +28,7 @@ pub(super) fn Verdicts(page: Page) -> impl IntoView {
         </div>
         <Show when=move || page.shown.get() fallback=move || view! { <Reveal page /> }>
             <Score page />
+            <JudgeAgain page />
             <ol class="verdicts">{list}</ol>
         </Show>
         <Export page />
@@ -66,6 +67,35 @@ fn Score(page: Page) -> impl IntoView {
                 </div>
             }
         })
+    }
+}
+
+/// Other judges, more repeats or an edited judge's prompt on the same output.
+#[component]
+fn JudgeAgain(page: Page) -> impl IntoView {
+    let again = page.given.with_value(|given| given.again);
+    let ready = move || page.output.with(Option::is_some) && !page.running();
+    let round = move || again.with(|again| again.round);
+    let words = move || again.with(|again| again.blocked.clone().unwrap_or(again.plan.clone()));
+    view! {
+        <Show when=ready>
+            <div class="inst-row judge-again" role="group" aria-label="Judge again">
+                <button
+                    type="button"
+                    class="button small"
+                    prop:disabled=move || again.with(|again| again.blocked.is_some())
+                    on:click=move |_| page.on.judge_again.run(())
+                >
+                    "Judge again"
+                </button>
+                <Show when=move || { round() > 0 }>
+                    <button type="button" class="button small" on:click=move |_| page.on.take_back.run(())>
+                        "Take the last judging back"
+                    </button>
+                </Show>
+                <span class="muted small">{words}</span>
+            </div>
+        </Show>
     }
 }
 

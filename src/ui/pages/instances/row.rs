@@ -85,7 +85,10 @@ fn badge(view: View, subject: &Subject) -> Option<AnyView> {
 
 /// `3 of 5 met`, and how many nobody could decide.
 fn score(record: &RunRecord) -> String {
-    let Some(judgement) = record.judgements.first() else {
+    // Where models judged, rules alone are not the verdict.
+    let by_model = |j: &&crate::judge::Judgement| crate::judge::opinion::is_model(&j.judge);
+    let judged = record.judgements.iter().rfind(by_model);
+    let Some(judgement) = judged.or(record.judgements.first()) else {
         return "no verdict".to_owned();
     };
     let count = |state| {

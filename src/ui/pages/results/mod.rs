@@ -1,5 +1,6 @@
 //! The results: domain table, radar, instances, exports.
 
+mod again;
 mod calibration;
 mod domains;
 mod exports;
@@ -20,6 +21,8 @@ use crate::results::{LoadedResult, figure};
 use crate::route::results_view::{Part, ResultsView};
 use crate::run::record::RunRecord;
 use crate::ui::charts::RadarChart;
+pub use again::AgainMany;
+use again::AgainSection;
 pub use calibration::Calibrate;
 use calibration::CalibrationSection;
 use domains::DomainsTable;
@@ -61,6 +64,8 @@ pub fn ResultsPage(
     change: Callback<ResultsView>,
     /// Judging the gold-labelled samples of the open dataset.
     calibrate: Calibrate,
+    /// Judging outputs again.
+    again: AgainMany,
     /// Address of the instance view that shows a run.
     href: Callback<Found, String>,
     /// Asks the visitor for a file to open.
@@ -107,6 +112,7 @@ pub fn ResultsPage(
         Part::Judges => view! {
             <RunsPicker all=all view=view change=change />
             <JudgesSection records=chosen href=href />
+            <AgainSection records=chosen again=again />
             <CalibrationSection records=all calibrate=calibrate />
         }
         .into_any(),
