@@ -43,11 +43,11 @@ pub enum ReadError {
     Empty,
     #[error("the model reasoned but gave no answer")]
     ReasoningOnly,
-    #[error("the model declined: {excerpt}")]
+    #[error("the model declined: “{excerpt}”")]
     Refused { excerpt: String },
     #[error("the answer was cut off at the output limit before it held {wanted}")]
     Cut { wanted: &'static str },
-    #[error("no {wanted} could be read from the answer: {excerpt}")]
+    #[error("no {wanted} could be read from the answer: “{excerpt}”")]
     Unreadable {
         wanted: &'static str,
         excerpt: String,

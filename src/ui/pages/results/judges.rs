@@ -2,8 +2,11 @@
 
 use super::Found;
 use crate::results::judges::{Dispute, JudgeLine, Panel, panel};
+use crate::results::paper::Paper;
+use crate::results::table::table_title;
 use crate::run::record::RunRecord;
 use crate::score::agreement::{Agreement, Kappa};
+use crate::score::paper::PaperAgreementRow;
 use crate::score::spread::{Band, Spread, band};
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -14,6 +17,8 @@ const FIRST: usize = 50;
 #[component]
 pub fn JudgesSection(
     records: Memo<Vec<Arc<RunRecord>>>,
+    /// For the agreement that the paper reports.
+    paper: Signal<Option<Arc<Paper>>>,
     href: Callback<Found, String>,
 ) -> impl IntoView {
     let found = Memo::new(move |_| {
@@ -33,7 +38,9 @@ pub fn JudgesSection(
                 <div class="table-box" tabindex="0" role="region" aria-labelledby="judges-title">
                     {move || found.with(lines)}
                 </div>
-                {move || found.with(agreement)}
+            </div>
+            {move || found.with(|panel| agreement(panel, paper.get().as_deref()))}
+            <div hidden=move || nothing.get()>
                 {move || found.with(|panel| disputes(panel, records, href))}
             </div>
         </section>
@@ -107,7 +114,7 @@ fn coefficient(value: Option<f64>) -> String {
     value.map_or_else(|| "not defined".to_owned(), |value| format!("{value:.2}"))
 }
 
-fn agreement(panel: &Panel) -> Option<AnyView> {
+fn agreement(panel: &Panel, paper: Option<&Paper>) -> Option<AnyView> {
     let name = |n: usize| panel.judges.get(n).map_or("", |judge| judge.judge.as_str());
     let all = panel.all.iter().filter(|_| panel.judges.len() > 2);
     let rows = all.map(|all| of("all judges".to_owned(), all));
@@ -115,16 +122,17 @@ fn agreement(panel: &Panel) -> Option<AnyView> {
         .pairs
         .iter()
         .map(|(a, b, found)| of(format!("{} and {}", name(*a), name(*b)), found));
-    let rows: Vec<AnyView> = rows.chain(pairs).collect();
+    let printed = paper.into_iter().flat_map(printed);
+    let rows: Vec<AnyView> = rows.chain(pairs).chain(printed).collect();
     (!rows.is_empty()).then(|| view! {
         <h3 id="agreement-title">"Agreement between judges"</h3>
         <div class="table-box" tabindex="0" role="region" aria-labelledby="agreement-title">
             <table class="numbers">
-                <caption>"Kappa falls when nearly everything is met; Gwet’s AC1, which the paper reports, does not. The paper’s people reached AC1 0.70, its two AI passes 0.93, on the quality of instances."</caption>
+                <caption>"Kappa falls when nearly everything is met; Gwet’s AC1, which the paper reports, does not. The paper’s own rows (Table 11) are about the quality of its instances, not about requirements."</caption>
                 <thead>
                     <tr>
                         <th scope="col">"Between"</th>
-                        <th scope="col">"Requirements"</th>
+                        <th scope="col">"Judged"</th>
                         <th scope="col">"Unanimous"</th>
                         <th scope="col">"Raw agreement"</th>
                         <th scope="col">"Kappa"</th>
@@ -135,6 +143,29 @@ fn agreement(panel: &Panel) -> Option<AnyView> {
             </table>
         </div>
     }.into_any())
+}
+
+/// The paper's Table 11, marked as printed.
+fn printed(paper: &Paper) -> Vec<AnyView> {
+    let agreement = &paper.agreement;
+    let source = format!("paper, {}", table_title(&agreement.table));
+    let row = |row: &PaperAgreementRow| {
+        view! {
+            <tr class="reference">
+                <th scope="row">
+                    {format!("{}: {} ", row.pair, row.dimension)}
+                    <span class="chip">{source.clone()}</span>
+                </th>
+                <td>{agreement.sample}<small class="muted">"instances"</small></td>
+                <td>"–"</td>
+                <td>{format!("{:.1} %", row.percent)}</td>
+                <td>"–"</td>
+                <td>{format!("{:.2}", row.ac1)}</td>
+            </tr>
+        }
+        .into_any()
+    };
+    agreement.rows.iter().map(row).collect()
 }
 
 fn of(between: String, found: &Agreement) -> AnyView {

@@ -111,7 +111,7 @@ pub fn ResultsPage(
         .into_any(),
         Part::Judges => view! {
             <RunsPicker all=all view=view change=change />
-            <JudgesSection records=chosen href=href />
+            <JudgesSection records=chosen paper=paper href=href />
             <AgainSection records=chosen again=again />
             <CalibrationSection records=all calibrate=calibrate />
         }
