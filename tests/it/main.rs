@@ -1,5 +1,6 @@
 //! Native integration tests, one module an area.
 
+mod again;
 mod agent;
 mod bad_input;
 mod chart;
@@ -7,6 +8,7 @@ mod dataset;
 mod files;
 mod function_calling;
 mod given;
+mod golden;
 mod hidden;
 mod judge;
 mod judge_panel;

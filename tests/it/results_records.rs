@@ -45,6 +45,7 @@ pub fn record(instance: &str, epoch: u32, domain: &str, states: &[VerdictState])
             text: "Noodles, not spicy.".to_owned(),
         }),
         requirements: states.iter().enumerate().map(|(n, _)| note(n)).collect(),
+        set_aside: Vec::new(),
         judgements: vec![
             judgement("programmatic", states, false),
             judgement(
