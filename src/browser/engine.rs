@@ -134,6 +134,11 @@ impl Engine {
         self.0.loaded.borrow().arithmetic
     }
 
+    /// Whether the model is loaded, so that a query need not wait.
+    pub fn is_ready(&self) -> bool {
+        self.alive().is_some() && self.0.loaded.borrow().model.is_some()
+    }
+
     /// Starts the worker, or a new one after a death. Call it once the page is interactive.
     pub async fn start(&self) -> Result<(), EngineError> {
         let _turn = self.0.turn.lock().await;

@@ -3,7 +3,8 @@
 //! Nothing here is `Send`: hold these values in local signals or `StoredValue::new_local`.
 //! Reading order: [`error`], [`clock`], [`abort`], [`page`] and [`fetch`] carry everything else;
 //! [`store`] and [`cache`] remember; [`files`] and [`drop`] take in what the visitor brings;
-//! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies; [`env`] joins them for
+//! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies, [`collection`] searches a
+//! whole dataset; [`env`] joins them for
 //! a run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that, and
 //! [`signin`] fetches one. [`meter`] counts what calls cost.
 
@@ -11,6 +12,7 @@ pub mod abort;
 mod body;
 pub mod cache;
 pub mod clock;
+pub mod collection;
 pub mod dataset;
 pub mod drop;
 pub mod engine;

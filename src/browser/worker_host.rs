@@ -27,9 +27,10 @@ struct Host {
 pub fn serve() -> Result<(), JsValue> {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     report_panics(scope.clone());
+    let engine = Engine::new(env!("CARGO_PKG_VERSION"), js_sys::Date::now);
     let host = Rc::new(Host {
         scope,
-        engine: RefCell::new(Engine::new(env!("CARGO_PKG_VERSION"), js_sys::Date::now)),
+        engine: RefCell::new(engine.telling(tell)),
         loopback: MessageChannel::new()?,
         woken: Cell::new(false),
     });
@@ -120,6 +121,12 @@ fn post(scope: &DedicatedWorkerGlobalScope, message: &FromWorker, buffers: Vec<V
     if let Err(error) = scope.post_message_with_transfer(&envelope, &buffers) {
         wasm_bindgen::throw_val(error);
     }
+}
+
+/// Posts in the middle of a step; the page hears it at once.
+fn tell(message: FromWorker) {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    post(&scope, &message, Vec::new());
 }
 
 /// A panic ends this program; the page hears of it and can start another worker.

@@ -33,6 +33,7 @@ pub use vectors::VectorFile;
 
 use crate::bench::ids::SessionId;
 use crate::bench::manifest::EmbeddingSet;
+use crate::bench::visible::Session;
 use serde::{Deserialize, Serialize};
 
 /// What a passage is. The paper names both: 256 tokens with an overlap of 50 in its section on
@@ -105,6 +106,23 @@ pub struct ChunkSpan {
     pub session: u32,
     pub start: u32,
     pub end: u32,
+}
+
+impl ChunkSpan {
+    /// The passage it marks, named by its session alone; to be shown. Empty where the session does
+    /// not have these bytes.
+    pub fn passage(&self, sessions: &[Session]) -> Passage {
+        let session = sessions.get(self.session as usize);
+        let text = session.map(Session::render).unwrap_or_default();
+        let text = text.get(self.start as usize..self.end as usize);
+        let id = session.map(|s| s.id.clone()).unwrap_or_default();
+        Passage {
+            id: PassageId(id.0.clone()),
+            session: id,
+            date: session.map(|s| s.date.clone()).unwrap_or_default(),
+            text: text.unwrap_or_default().to_owned(),
+        }
+    }
 }
 
 /// A chunk as the agent and the reader meet it. `id` is the session's id, `#` and the chunk's

@@ -33,6 +33,11 @@ pub enum Route {
         system: System,
         query: Query,
     },
+    /// All histories of a dataset, searched as one; the query holds what is looked for, and how.
+    Search {
+        dataset: DatasetKey,
+        query: Query,
+    },
     /// Tables and figures; the query holds their choices.
     Results {
         query: Query,
@@ -75,7 +80,9 @@ impl Route {
     /// The dataset this view needs, for those that need one.
     pub fn dataset(&self) -> Option<&DatasetKey> {
         match self {
-            Self::Instances { dataset, .. } | Self::Instance { dataset, .. } => Some(dataset),
+            Self::Instances { dataset, .. }
+            | Self::Instance { dataset, .. }
+            | Self::Search { dataset, .. } => Some(dataset),
             _ => None,
         }
     }
@@ -96,6 +103,7 @@ impl Route {
                 format!("/instance/{}", encode(id.as_str())),
                 join(dataset, Some(*system), query),
             ),
+            Self::Search { dataset, query } => ("/search".to_owned(), join(dataset, None, query)),
             Self::Results { query } => ("/results".to_owned(), query.clone()),
             Self::Settings => ("/settings".to_owned(), Query::default()),
             Self::About => ("/about".to_owned(), Query::default()),
@@ -132,6 +140,10 @@ impl Route {
                     .unwrap_or(System::IbaAgent),
                 query,
             },
+            ["search"] => Self::Search {
+                dataset: take_dataset(&mut query),
+                query,
+            },
             ["results"] => Self::Results { query },
             ["settings"] => Self::Settings,
             ["about"] => Self::About,
@@ -145,6 +157,7 @@ impl Route {
             Self::Start => "IBA Lab".to_owned(),
             Self::Instances { .. } => "Instances · IBA Lab".to_owned(),
             Self::Instance { id, .. } => format!("{id} · IBA Lab"),
+            Self::Search { .. } => "Search all histories · IBA Lab".to_owned(),
             Self::Results { .. } => "Results · IBA Lab".to_owned(),
             Self::Settings => "Settings · IBA Lab".to_owned(),
             Self::About => "About · IBA Lab".to_owned(),
@@ -220,6 +233,13 @@ mod tests {
             (
                 Route::instances(DatasetKey::Files("häuser".to_owned())),
                 "#/instances?files=h%C3%A4user",
+            ),
+            (
+                Route::Search {
+                    dataset: DatasetKey::Bundled,
+                    query: [("q", "spicy food"), ("by", "graph")].into_iter().collect(),
+                },
+                "#/search?q=spicy%20food&by=graph",
             ),
             (
                 Route::Results {

@@ -1,17 +1,16 @@
 //! Exact search: a scan over bytes that cannot lose a row, then float scores for what is left.
 
-use super::dot::{dot_f32, dot_i8};
+use super::dot::dot_wide;
 #[cfg(feature = "engine")]
 use super::{Hnsw, HnswParams};
-use super::{Index, best_first};
+use super::{Index, Rows, best_first};
 use crate::embed::vectors::quantise;
+use std::sync::Arc;
 
-/// int8 rows with one scale each.
+/// Compares a query with every row.
 #[derive(Clone, Debug)]
 pub struct Exact {
-    dim: usize,
-    scales: Vec<f32>,
-    rows: Vec<i8>,
+    rows: Arc<Rows>,
     /// Length of the longest row: 1, give or take quantisation.
     longest: f32,
 }
@@ -19,91 +18,121 @@ pub struct Exact {
 impl Exact {
     /// `rows` holds `scales.len()` rows of `dim` bytes; a component is its byte times the scale.
     pub fn new(dim: usize, scales: Vec<f32>, rows: Vec<i8>) -> Self {
-        assert_eq!(
-            rows.len(),
-            scales.len() * dim,
-            "rows and scales belong together"
-        );
-        let lengths = rows
-            .chunks_exact(dim.max(1))
-            .zip(&scales)
-            .map(|(row, s)| norm(row) * s.abs());
+        Self::over(Arc::new(Rows::new(dim, scales, rows)))
+    }
+
+    /// Searches rows that others may search, too.
+    pub fn over(rows: Arc<Rows>) -> Self {
+        let lengths = (0..rows.len()).map(|index| rows.length(index));
         let longest = lengths.fold(0.0, f32::max);
-        Self {
-            dim,
-            scales,
-            rows,
-            longest,
-        }
+        Self { rows, longest }
     }
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.scales.len()
+        self.rows.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.scales.is_empty()
+        self.rows.is_empty()
     }
 
-    #[cfg(feature = "engine")]
+    /// The rows it searches.
+    pub fn rows(&self) -> &Arc<Rows> {
+        &self.rows
+    }
+
     /// The graph over the same rows.
+    #[cfg(feature = "engine")]
     pub fn to_hnsw(&self, params: HnswParams) -> Hnsw {
-        Hnsw::build(self.dim, &self.scales, &self.rows, params)
+        Hnsw::build(Arc::clone(&self.rows), params, |_, _| {})
     }
 
-    fn row(&self, index: usize) -> &[i8] {
-        &self.rows[index * self.dim..(index + 1) * self.dim]
-    }
-
-    /// Scores of all rows against the quantised query, and how far they can be off.
-    fn scan(&self, query: &[f32]) -> (Vec<f32>, f32) {
-        let mut bytes = Vec::with_capacity(self.dim);
+    /// The rows whose float score can be among the `k` best, judged by the quantised query.
+    fn candidates(&self, query: &[f32], k: usize) -> Vec<usize> {
+        let mut bytes = Vec::with_capacity(query.len());
         let scale = quantise(query, &mut bytes);
         let lost = query
             .iter()
             .zip(&bytes)
             .map(|(x, b)| (x - f32::from(*b) * scale).powi(2))
             .sum::<f32>();
-        let score =
-            |index: usize| dot_i8(self.row(index), &bytes) as f32 * self.scales[index] * scale;
         // Cauchy-Schwarz: the lost part of the query changes no score by more than this. The
         // rounding of the float sums comes on top.
         let slack = lost.sqrt() * self.longest + 1e-5;
-        ((0..self.len()).map(score).collect(), slack)
-    }
-
-    fn score(&self, index: usize, query: &[f32], buffer: &mut Vec<f32>) -> f32 {
-        buffer.clear();
-        buffer.extend(self.row(index).iter().map(|byte| f32::from(*byte)));
-        dot_f32(buffer, query) * self.scales[index]
+        let wide: Vec<i16> = bytes.iter().map(|byte| i16::from(*byte)).collect();
+        let mut best = Best::new(k, 2.0 * slack);
+        for index in 0..self.len() {
+            let dot = dot_wide(self.rows.row(index), &wide) as f32;
+            best.offer(index, dot * self.rows.scale(index) * scale);
+        }
+        best.into_rows()
     }
 }
 
 impl Index for Exact {
     fn search(&self, query: &[f32], k: usize) -> Vec<(u32, f32)> {
-        debug_assert_eq!(query.len(), self.dim);
+        debug_assert!(self.is_empty() || query.len() == self.rows.dim());
         if k == 0 || self.is_empty() {
             return Vec::new();
         }
-        let (rough, slack) = self.scan(query);
-        let floor = kth_largest(&rough, k) - 2.0 * slack;
-        let mut buffer = Vec::with_capacity(self.dim);
-        let candidates = (0..self.len()).filter(|&index| rough[index] >= floor);
-        let hits = candidates.map(|index| (index as u32, self.score(index, query, &mut buffer)));
+        let mut buffer = Vec::with_capacity(query.len());
+        let candidates = self.candidates(query, k).into_iter();
+        let hits = candidates.map(|row| (row as u32, self.rows.score(row, query, &mut buffer)));
         best_first(hits.collect(), k)
     }
 }
 
-fn norm(row: &[i8]) -> f32 {
-    (dot_i8(row, row) as f32).sqrt()
+/// The rows that come within a margin of the `k`-th best score, in one pass and without keeping all
+/// scores.
+struct Best {
+    k: usize,
+    margin: f32,
+    /// The `k` best scores so far, the smallest first.
+    scores: Vec<f32>,
+    /// What a row needs to be kept; it only rises.
+    floor: f32,
+    kept: Vec<(usize, f32)>,
 }
 
-/// The `k`-th largest score, or the smallest where there are fewer.
-fn kth_largest(scores: &[f32], k: usize) -> f32 {
-    let mut scores = scores.to_vec();
-    let at = k.min(scores.len()) - 1;
-    *scores.select_nth_unstable_by(at, |a, b| b.total_cmp(a)).1
+impl Best {
+    fn new(k: usize, margin: f32) -> Self {
+        Self {
+            k,
+            margin,
+            scores: Vec::new(),
+            floor: f32::NEG_INFINITY,
+            kept: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, row: usize, score: f32) {
+        if score >= self.floor {
+            self.keep(row, score);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, row: usize, score: f32) {
+        self.kept.push((row, score));
+        let at = self.scores.partition_point(|other| *other < score);
+        self.scores.insert(at, score);
+        if self.scores.len() > self.k {
+            self.scores.remove(0);
+        }
+        if self.scores.len() == self.k {
+            self.floor = self.scores[0] - self.margin;
+        }
+    }
+
+    fn into_rows(self) -> Vec<usize> {
+        let floor = self.floor;
+        let kept = self.kept.into_iter();
+        kept.filter(|(_, score)| *score >= floor)
+            .map(|(row, _)| row)
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -131,5 +160,16 @@ mod tests {
         assert_eq!(index().search(&[0.0, 1.0], 99).len(), 4);
         assert_eq!(index().search(&[0.0, 1.0], 0), []);
         assert_eq!(Exact::new(2, vec![], vec![]).search(&[0.0, 1.0], 3), []);
+    }
+
+    #[test]
+    fn what_is_within_the_margin_of_the_last_place_stays() {
+        let scores = [0.1, 0.9, 0.45, 0.5, 0.6, 0.55, 0.44];
+        let mut best = Best::new(2, 0.1);
+        for (row, score) in scores.into_iter().enumerate() {
+            best.offer(row, score);
+        }
+        // The second best is 0.6.
+        assert_eq!(best.into_rows(), [1, 3, 4, 5]);
     }
 }

@@ -45,6 +45,11 @@ fn instances() -> Result<Draw, Problem> {
     Ok(|| view! { <pages::InstancesPage /> }.into_any())
 }
 
+#[wasm_split(browse, fallible)]
+fn search() -> Result<Draw, Problem> {
+    Ok(|| view! { <pages::SearchPage /> }.into_any())
+}
+
 #[wasm_split(work, fallible)]
 fn instance() -> Result<Draw, Problem> {
     Ok(|| view! { <pages::InstanceHost /> }.into_any())
@@ -138,6 +143,7 @@ async fn draw_of(route: &Route) -> Result<Draw, Problem> {
         Route::Start => start().await,
         Route::Instances { .. } => instances().await,
         Route::Instance { .. } => instance().await,
+        Route::Search { .. } => search().await,
         Route::Results { .. } => results().await,
         Route::Settings => settings().await,
         Route::About => about().await,

@@ -8,6 +8,7 @@ pub mod charts;
 pub mod data;
 pub mod desk;
 pub mod files;
+pub mod histories;
 pub mod import;
 pub mod keyboard;
 pub mod keys;

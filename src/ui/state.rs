@@ -4,6 +4,7 @@
 use super::data::Data;
 use super::desk::Desk;
 use super::files::Opened;
+use super::histories::Histories;
 use super::import::Imports;
 use super::keyboard::focus;
 use super::keys::Keys;
@@ -64,6 +65,8 @@ pub struct Lab {
     pub settings: RwSignal<Settings>,
     pub keys: Keys,
     pub data: Data,
+    /// All histories of the open dataset, searched as one.
+    pub histories: Histories,
     pub runner: Runner,
     /// Many runs one after another.
     pub batch: Batch,
@@ -102,6 +105,7 @@ impl Lab {
             settings: RwSignal::new(kept_settings()),
             keys: Keys::new(),
             data: Data::new(),
+            histories: Histories::new(),
             runner: Runner::new(),
             batch: Batch::new(),
             opened: Opened::new(),

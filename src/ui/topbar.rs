@@ -71,7 +71,7 @@ fn skip_to_main(ev: ev::MouseEvent) {
 fn section(route: &Route) -> u8 {
     match route {
         Route::Start => 0,
-        Route::Instances { .. } | Route::Instance { .. } => 1,
+        Route::Instances { .. } | Route::Instance { .. } | Route::Search { .. } => 1,
         Route::Results { .. } => 2,
         Route::Settings => 3,
         Route::About => 4,

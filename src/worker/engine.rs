@@ -3,7 +3,7 @@
 
 use super::library::Library;
 use super::protocol::{Answer, Event, Failure, FromWorker, PROTOCOL, Request, RequestId, ToWorker};
-use super::task::{Outcome, Task};
+use super::task::{Outcome, Task, Teller};
 use std::collections::VecDeque;
 
 /// A message with the buffers to transfer beside it.
@@ -22,6 +22,7 @@ pub struct Engine {
     clock: fn() -> f64,
     library: Library,
     queue: VecDeque<Job>,
+    tell: fn(FromWorker),
 }
 
 struct Job {
@@ -39,7 +40,13 @@ impl Engine {
             clock,
             library: Library::default(),
             queue: VecDeque::new(),
+            tell: |_| {},
         }
+    }
+
+    /// How a step that takes minutes tells its progress meanwhile.
+    pub fn telling(self, tell: fn(FromWorker)) -> Self {
+        Self { tell, ..self }
     }
 
     /// What a host sends, unasked, as soon as it listens.
@@ -65,7 +72,14 @@ impl Engine {
         match message.request {
             Request::Hello { protocol } => vec![self.shake(id, protocol)],
             Request::Cancel { target } => self.cancel(id, target),
-            request => match Task::new(request, buffers) {
+            request => match Task::new(
+                request,
+                buffers,
+                Teller {
+                    id,
+                    tell: self.tell,
+                },
+            ) {
                 Ok(task) => {
                     self.queue.push_back(Job {
                         id,

@@ -1,5 +1,6 @@
 //! What the engine holds between requests: the model, the open histories, the vectors of texts.
 
+use super::collection::Collection;
 use super::protocol::SearchMethod;
 use super::texts::Kind;
 use crate::embed::{EmbedError, Embedder, Hit, ModelSpec, Passage, VectorFile};
@@ -21,6 +22,8 @@ pub(super) struct Library {
     model: Option<Model>,
     histories: HashMap<String, OpenHistory>,
     cache: HashMap<[u8; 32], Vec<f32>>,
+    /// Many histories searched as one.
+    pub(super) collections: HashMap<String, Collection>,
 }
 
 struct Model {

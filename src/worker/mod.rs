@@ -1,6 +1,8 @@
 //! The engine worker: messages between page and worker, and the engine that answers them.
 
 #[cfg(feature = "engine")]
+mod collection;
+#[cfg(feature = "engine")]
 pub mod engine;
 #[cfg(feature = "engine")]
 mod library;

@@ -26,7 +26,8 @@
 use crate::bench::hidden::Check;
 use crate::bench::visible::Session;
 use crate::embed::spec::{Arithmetic, ModelSpec};
-use crate::embed::{ChunkSpan, Chunking, Hit};
+use crate::embed::{ChunkSpan, Chunking, Hit, Passage};
+use crate::search::HnswParams;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -84,6 +85,30 @@ pub enum Request {
     CutHistory {
         sessions: Vec<Session>,
         chunking: Chunking,
+    },
+    /// Adds the passages of one history to a collection that is searched as a whole. Transferred
+    /// buffer: its vector file. With its sessions, hits carry their text and words can be searched,
+    /// too. Answer: [`Answer::Collected`].
+    Collect {
+        key: String,
+        /// Names the history in hits.
+        part: String,
+        #[serde(default)]
+        sessions: Vec<Session>,
+    },
+    /// Builds the HNSW graph of a collection. Progress is told meanwhile, but nothing else is heard:
+    /// to cancel, end the worker. Answer: [`Answer::GraphBuilt`].
+    BuildGraph { key: String, params: HnswParams },
+    /// The nearest passages of a whole collection; of each query its vector, or its words for
+    /// [`SearchMethod::Lexical`]. Answer: [`Answer::CollectionHits`], one list a query.
+    SearchCollection {
+        key: String,
+        #[serde(default)]
+        queries: Vec<String>,
+        #[serde(default)]
+        vectors: Vec<Vec<f32>>,
+        top_k: u32,
+        method: SearchMethod,
     },
     /// Runs programmatic checks on one output (text, or an object slot -> value).
     /// Answer: [`Answer::Checked`].
@@ -177,6 +202,18 @@ pub enum Answer {
         cut: u32,
         millis: f64,
     },
+    /// `rows` passages are in the collection now.
+    Collected {
+        rows: u32,
+    },
+    GraphBuilt {
+        rows: u32,
+        millis: f64,
+    },
+    CollectionHits {
+        hits: Vec<Vec<CollectionHit>>,
+        millis: f64,
+    },
     /// Chunks and their texts, in order.
     Cut {
         spans: Vec<ChunkSpan>,
@@ -188,6 +225,18 @@ pub enum Answer {
     },
     Cancelled,
     Closed,
+}
+
+/// A passage of a collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectionHit {
+    /// The history, as [`Request::Collect`] named it.
+    pub part: String,
+    /// Where the passage lies in it.
+    pub span: ChunkSpan,
+    /// Its text, when the collection has texts.
+    pub passage: Option<Passage>,
+    pub score: f32,
 }
 
 /// Result of one programmatic check. `passed` is `None` when the check could not be run.

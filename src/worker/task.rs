@@ -1,13 +1,16 @@
 //! Requests as work that can be done piece by piece.
 
+use super::collection::{Collection, CollectionSearch};
 use super::library::{Library, sentence};
 use super::opening::{Cutting, Opening};
-use super::protocol::{Answer, Event, Request, SearchMethod};
+use super::protocol::{Answer, Event, FromWorker, Request, RequestId, SearchMethod};
 use super::texts::{Kind, Step, Texts};
 use crate::bench::hidden::Check;
+use crate::bench::visible::Session;
 use crate::embed::EmbedError;
 use crate::embed::spec::ModelSpec;
 use crate::judge::checks;
+use crate::search::HnswParams;
 use serde_json::Value;
 
 /// A queued request and how far it has come.
@@ -35,10 +38,45 @@ pub(super) enum Task {
         texts: Texts,
     },
     Cut(Cutting),
+    Collect {
+        key: String,
+        part: String,
+        sessions: Vec<Session>,
+        file: Vec<u8>,
+    },
+    BuildGraph {
+        key: String,
+        params: HnswParams,
+        teller: Teller,
+    },
+    SearchCollection {
+        key: String,
+        search: CollectionSearch,
+    },
     Check {
         output: Value,
         checks: Vec<Check>,
     },
+}
+
+/// A way to tell progress from within a step.
+#[derive(Clone, Copy)]
+pub(super) struct Teller {
+    pub id: RequestId,
+    pub tell: fn(FromWorker),
+}
+
+impl Teller {
+    fn progress(self, what: &str, done: usize, total: usize) {
+        (self.tell)(FromWorker {
+            id: self.id,
+            event: Event::Progress {
+                what: what.to_owned(),
+                done: done as u64,
+                total: total as u64,
+            },
+        });
+    }
 }
 
 /// What one piece of work led to.
@@ -52,7 +90,11 @@ pub(super) enum Outcome {
 
 impl Task {
     /// A request with its buffers, or a sentence about what is missing.
-    pub(super) fn new(request: Request, mut buffers: Vec<Vec<u8>>) -> Result<Self, String> {
+    pub(super) fn new(
+        request: Request,
+        mut buffers: Vec<Vec<u8>>,
+        teller: Teller,
+    ) -> Result<Self, String> {
         Ok(match request {
             Request::LoadModel { name, spec } => {
                 let [onnx, tokenizer] = <[Vec<u8>; 2]>::try_from(buffers).map_err(|got| {
@@ -99,6 +141,43 @@ impl Task {
             Request::CutHistory { sessions, chunking } => {
                 Task::Cut(Cutting::new(sessions, chunking))
             }
+            Request::Collect {
+                key,
+                part,
+                sessions,
+            } => match buffers.pop() {
+                Some(file) => Task::Collect {
+                    key,
+                    part,
+                    sessions,
+                    file,
+                },
+                None => {
+                    return Err(format!(
+                        "the history '{part}' was announced with vectors, but no vector file came"
+                    ));
+                }
+            },
+            Request::BuildGraph { key, params } => Task::BuildGraph {
+                key,
+                params,
+                teller,
+            },
+            Request::SearchCollection {
+                key,
+                queries,
+                vectors,
+                top_k,
+                method,
+            } => Task::SearchCollection {
+                key,
+                search: CollectionSearch {
+                    queries,
+                    vectors,
+                    top_k: top_k as usize,
+                    method,
+                },
+            },
             Request::Check { output, checks } => Task::Check { output, checks },
             Request::Hello { .. } | Request::Cancel { .. } => {
                 return Err("handshakes and cancels are answered at once, never queued".to_owned());
@@ -132,6 +211,32 @@ impl Task {
             Task::Embed { texts } => embed(library, texts, millis),
             Task::EmbedPassages { texts } => embed_passages(library, texts, millis),
             Task::Cut(cutting) => cutting.advance(library),
+            Task::Collect {
+                key,
+                part,
+                sessions,
+                file,
+            } => {
+                let collection = library.collections.entry(key.clone()).or_default();
+                let rows = collection.add(part, sessions, file)?;
+                Ok(Outcome::Done(Answer::Collected { rows }))
+            }
+            Task::BuildGraph {
+                key,
+                params,
+                teller,
+            } => {
+                let teller = *teller;
+                let step = move |done, total| teller.progress("passages linked", done, total);
+                let rows = collection(library, key)?.build_graph(*params, step)?;
+                let millis = millis();
+                Ok(Outcome::Done(Answer::GraphBuilt { rows, millis }))
+            }
+            Task::SearchCollection { key, search } => {
+                let hits = collection(library, key)?.search(search)?;
+                let millis = millis();
+                Ok(Outcome::Done(Answer::CollectionHits { hits, millis }))
+            }
             Task::Check { output, checks } => Ok(check(output, checks)),
         }
     }
@@ -140,7 +245,11 @@ impl Task {
     pub(super) fn short(&self) -> bool {
         !matches!(
             self,
-            Task::Load { .. } | Task::Open(_) | Task::EmbedPassages { .. } | Task::Cut(_)
+            Task::Load { .. }
+                | Task::Open(_)
+                | Task::EmbedPassages { .. }
+                | Task::Cut(_)
+                | Task::BuildGraph { .. }
         )
     }
 
@@ -148,6 +257,8 @@ impl Task {
     pub(super) fn waits_for(&self, earlier: &Task) -> bool {
         match (self, earlier) {
             (Task::Check { .. }, _) => false,
+            // Collections need no model.
+            (Task::Collect { .. } | Task::SearchCollection { .. }, Task::Load { .. }) => false,
             (_, Task::Load { .. }) => true,
             (Task::Embed { .. }, _) => false,
             _ => self.key().is_some() && self.key() == earlier.key(),
@@ -157,7 +268,11 @@ impl Task {
     fn key(&self) -> Option<&str> {
         match self {
             Task::Open(opening) => Some(opening.key()),
-            Task::Close { key } | Task::Search { key, .. } => Some(key),
+            Task::Close { key }
+            | Task::Search { key, .. }
+            | Task::Collect { key, .. }
+            | Task::BuildGraph { key, .. }
+            | Task::SearchCollection { key, .. } => Some(key),
             Task::Load { .. }
             | Task::Embed { .. }
             | Task::EmbedPassages { .. }
@@ -165,6 +280,11 @@ impl Task {
             | Task::Check { .. } => None,
         }
     }
+}
+
+fn collection<'a>(library: &'a mut Library, key: &str) -> Result<&'a mut Collection, String> {
+    let found = library.collections.get_mut(key);
+    found.ok_or_else(|| format!("the collection '{key}' is empty: add histories to it first"))
 }
 
 fn load(

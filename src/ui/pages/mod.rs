@@ -7,6 +7,7 @@ mod instances;
 mod lost;
 pub mod results;
 mod results_host;
+mod search;
 mod settings;
 mod start;
 
@@ -15,5 +16,6 @@ pub use instance_host::{INSTANCE_KEYS, InstanceHost};
 pub use instances::InstancesPage;
 pub use lost::LostPage;
 pub use results_host::ResultsHost;
+pub use search::SearchPage;
 pub use settings::SettingsPage;
 pub use start::StartPage;

@@ -179,11 +179,15 @@ fn Listing(open: Open) -> impl IntoView {
             grouped(total as u64)
         ),
     };
+    let all = open.with_value(|open| Route::Search {
+        dataset: open.key.clone(),
+        query: Query::default(),
+    });
     let filtering = move || query.with(|query| *query != filter::Query::default());
     view! {
         <header class="page-head">
             <h1>"Instances"</h1>
-            <p class="muted">{title}</p>
+            <p class="muted">{title}" · "<a href=all.address()>"Search all histories"</a></p>
         </header>
         <div class="search-bar">
             <SearchBox view=view />

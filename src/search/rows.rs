@@ -1,0 +1,61 @@
+//! The vectors that indexes search: one signed byte a component, one scale a row.
+
+use super::dot::{dot_f32, dot_i8};
+
+/// Quantised rows; a component is its byte times the row's scale. Indexes over the same rows share
+/// them.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    dim: usize,
+    scales: Vec<f32>,
+    bytes: Vec<i8>,
+}
+
+impl Rows {
+    /// `bytes` holds `scales.len()` rows of `dim` bytes.
+    pub fn new(dim: usize, scales: Vec<f32>, bytes: Vec<i8>) -> Self {
+        assert_eq!(
+            bytes.len(),
+            scales.len() * dim,
+            "rows and scales belong together"
+        );
+        Self { dim, scales, bytes }
+    }
+
+    /// Components of a row.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.scales.is_empty()
+    }
+
+    /// The bytes of a row.
+    pub fn row(&self, index: usize) -> &[i8] {
+        &self.bytes[index * self.dim..(index + 1) * self.dim]
+    }
+
+    /// What turns the bytes of a row into its components.
+    pub fn scale(&self, index: usize) -> f32 {
+        self.scales[index]
+    }
+
+    /// Length of a row: 1, give or take quantisation.
+    pub fn length(&self, index: usize) -> f32 {
+        let row = self.row(index);
+        (dot_i8(row, row) as f32).sqrt() * self.scale(index).abs()
+    }
+
+    /// Inner product of a row and a query in floats; `buffer` saves an allocation a row.
+    pub fn score(&self, index: usize, query: &[f32], buffer: &mut Vec<f32>) -> f32 {
+        buffer.clear();
+        buffer.extend(self.row(index).iter().map(|byte| f32::from(*byte)));
+        dot_f32(buffer, query) * self.scale(index)
+    }
+}
