@@ -2,6 +2,7 @@
 
 use super::abort::Abort;
 use super::cache::{CacheError, FileCache};
+use super::clock::sleep;
 use super::error::BrowserError;
 use super::fetch::FetchError;
 use super::model;
@@ -11,7 +12,7 @@ use crate::bench::hidden::Check;
 use crate::bench::visible::History;
 use crate::embed::kept::{self, TextVectors};
 use crate::embed::spec::Arithmetic;
-use crate::embed::{Chunking, Hit, VectorFile};
+use crate::embed::{ChunkSpan, Chunking, Hit, VectorFile};
 use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
 use futures::future::{Either, select};
 use futures::lock::{Mutex, MutexGuard};
@@ -25,6 +26,9 @@ pub use super::model::{EngineProgress, ModelInfo, OnEngineProgress};
 
 /// Histories open at once; one is some two megabytes.
 const HISTORIES_KEPT: usize = 8;
+
+/// Between two looks whether the worker has started.
+const WAIT_MS: u32 = 50;
 
 /// Why the engine did not do what was asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -248,6 +252,45 @@ impl Engine {
         }
         self.0.loaded.borrow_mut().histories.push(key.to_owned());
         self.close_oldest(&worker, abort).await
+    }
+
+    /// Makes a history searchable by words while the model is still on its way: nobody is waited for
+    /// but the worker. `spans` marks its passages.
+    pub async fn open_for_words(
+        &self,
+        key: &str,
+        history: &History,
+        spans: Vec<ChunkSpan>,
+        abort: &Abort,
+    ) -> Result<(), EngineError> {
+        let worker = loop {
+            if let Some(worker) = self.alive() {
+                break worker;
+            }
+            match select(self.0.turn.lock(), pin!(sleep(WAIT_MS))).await {
+                Either::Left((_turn, _)) => break self.worker().await?,
+                Either::Right(_) if abort.is_aborted() => return Err(EngineError::Cancelled),
+                Either::Right(_) => {}
+            }
+        };
+        let request = Request::OpenForWords {
+            key: key.to_owned(),
+            sessions: history.sessions.clone(),
+            spans,
+        };
+        worker.ask(request, &[], None, abort).await?;
+        Ok(())
+    }
+
+    /// Frees a history that was opened for words.
+    pub async fn close(&self, key: &str) {
+        if let Some(worker) = self.alive() {
+            let request = Request::CloseHistory {
+                key: key.to_owned(),
+            };
+            // A worker that died has freed it already.
+            let _ = worker.ask(request, &[], None, &Abort::new()).await;
+        }
     }
 
     /// One list a query, best first.

@@ -14,6 +14,7 @@ use crate::run::batch::Pending;
 use crate::run::journal::Names;
 use crate::run::replay::Tape;
 use crate::run::{CallRole, Env, RunEvent, StepError};
+use crate::search::lexical::word_vector;
 use crate::settings::BY_HAND;
 use crate::worker::protocol::{CheckOutcome, SearchMethod};
 use futures::channel::oneshot;
@@ -56,6 +57,8 @@ pub struct EnvParts {
     /// Key of the history opened in the engine.
     pub history: String,
     pub method: SearchMethod,
+    /// There is no embedding model: texts are compared by their words.
+    pub by_words: bool,
     pub transport: Transport,
     /// Where the agent's calls go; none for the embedded baseline.
     pub agent: Option<Endpoint>,
@@ -202,6 +205,9 @@ impl Env for BrowserEnv {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, StepError> {
+        if self.parts.by_words {
+            return Ok(texts.iter().map(|text| word_vector(text)).collect());
+        }
         self.parts
             .engine
             .embed(texts, &self.parts.abort)

@@ -3,7 +3,8 @@
 //! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, at [`sentences`] where that is
 //! wanted, [`model`] embeds: by [`crate::encoder`], which is fast and knows the BERT family, or by
 //! `general`, which is exact and knows
-//! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively.
+//! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively;
+//! [`windows`] cuts by words while there is no tokenizer.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub mod bulk;
@@ -21,6 +22,7 @@ pub mod spec;
 #[cfg(feature = "engine")]
 pub mod tokens;
 pub mod vectors;
+pub mod windows;
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub use bulk::embed_sessions;

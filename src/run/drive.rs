@@ -2,8 +2,8 @@
 
 use super::lost::links::{self, Links};
 use super::record::{
-    DatasetRef, Mode, ModelRef, Params, RequirementNote, RetrieverRef, RunRecord, RunStatus,
-    Variant,
+    BY_WORDS, DatasetRef, Mode, ModelRef, Params, RequirementNote, RetrieverRef, RunRecord,
+    RunStatus, Variant,
 };
 use super::supply::{self, Borrowed};
 use super::{Env, StepError, qa};
@@ -151,6 +151,10 @@ pub(super) async fn follow(
     record: &RunRecord,
     hidden: &HiddenInstance,
 ) -> Result<Option<Links>, StepError> {
+    if spec.retriever.model == BY_WORDS && spec.panel.judges.is_empty() {
+        // Without an embedding model nothing measures how near a text is to a requirement.
+        return Ok(None);
+    }
     let known = record.links.iter().flat_map(|links| &links.requirements);
     let known: Vec<&RequirementId> = known.map(|link| &link.requirement).collect();
     let failed = |id: &&RequirementId| {

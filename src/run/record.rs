@@ -226,6 +226,9 @@ pub struct DatasetRef {
     pub sha256: String,
 }
 
+/// Stands for the embedding model of a run that went on by words, without one.
+pub const BY_WORDS: &str = "none, by words";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RetrieverRef {
     pub model: String,

@@ -85,6 +85,36 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     out.into_iter()
 }
 
+/// Components of [`word_vector`].
+const HASHED: usize = 512;
+
+/// A unit vector of a text's words, each hashed to a place and a sign: what stands in for an
+/// embedding where there is no model. Texts are alike as far as they share words.
+pub fn word_vector(text: &str) -> Vec<f32> {
+    let mut counts: HashMap<String, f32> = HashMap::new();
+    for word in words(text) {
+        *counts.entry(word).or_default() += 1.0;
+    }
+    let mut vector = vec![0.0; HASHED];
+    for (word, count) in counts {
+        let hash = fnv(&word);
+        let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
+        vector[hash as usize % HASHED] += sign * count.sqrt();
+    }
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|x| *x /= length);
+    }
+    vector
+}
+
+/// FNV-1a: the same on every machine and in every release.
+fn fnv(word: &str) -> u64 {
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 /// Several rankings as one: a row's score is the sum of 1 / (60 + rank) over the rankings that
 /// hold it. What each scorer's numbers mean does not matter.
 pub fn fuse(rankings: &[Vec<(u32, f32)>], k: usize) -> Vec<(u32, f32)> {
@@ -120,6 +150,20 @@ mod tests {
     fn words_of_many_scripts() {
         let found: Vec<String> = words("Naïve-ÜBER 42! 東京へ, αΒγ").collect();
         assert_eq!(found, ["naïve", "über", "42", "東", "京", "へ", "αβγ"]);
+    }
+
+    #[test]
+    fn texts_are_alike_as_far_as_they_share_words() {
+        let dot = |a: &str, b: &str| -> f32 {
+            let pairs = word_vector(a).into_iter().zip(word_vector(b));
+            pairs.map(|(x, y)| x * y).sum()
+        };
+        assert!((dot("No chilli, please!", "no CHILLI please") - 1.0).abs() < 1e-6);
+        // One of two words of equal weight: 1 / 2.
+        assert!((dot("noodles chilli", "noodles spinach") - 0.5).abs() < 1e-6);
+        assert_eq!(dot("noodles", ""), 0.0);
+        // Computed by hand from the constants of FNV-1a, 64 bits: "a" is af63dc4c8601ec8c.
+        assert_eq!(fnv("a"), 0xaf63_dc4c_8601_ec8c);
     }
 
     #[test]

@@ -53,6 +53,16 @@ impl OpenHistory {
         }
     }
 
+    /// Passages without vectors.
+    pub(super) fn for_words(passages: Vec<Passage>) -> Self {
+        Self::new(passages, VectorFile::default())
+    }
+
+    /// Whether it has no vectors.
+    pub(super) fn has_words_only(&self) -> bool {
+        self.dim == 0
+    }
+
     /// The best passages for a query, which comes with its vector unless the method needs none.
     pub(super) fn search(
         &self,
@@ -156,6 +166,7 @@ impl Library {
     /// Shipped vectors may be opened before the model is loaded, so this is asked at both times.
     fn fits(&self, history: &OpenHistory) -> Result<(), String> {
         match &self.model {
+            _ if history.has_words_only() => Ok(()),
             Some(model) if model.embedder.dim() as usize != history.dim => Err(format!(
                 "the vectors of this history have {} components and the loaded model makes {}: load the model that made them",
                 history.dim,

@@ -66,6 +66,14 @@ pub enum Request {
         chunking: Chunking,
         shipped_vectors: bool,
     },
+    /// Makes a history searchable by words alone; neither a model nor vectors are needed, now or when
+    /// one is loaded later. Answer: [`Answer::HistoryOpen`].
+    OpenForWords {
+        key: String,
+        sessions: Vec<Session>,
+        /// Its passages.
+        spans: Vec<ChunkSpan>,
+    },
     /// Frees a history. Answer: [`Answer::Closed`], also when it was not open.
     CloseHistory { key: String },
     /// Answer: [`Answer::Hits`], one list a query, best first.

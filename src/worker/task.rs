@@ -1,14 +1,14 @@
 //! Requests as work that can be done piece by piece.
 
 use super::collection::{Collection, CollectionSearch};
-use super::library::{Library, sentence};
+use super::library::{Library, OpenHistory, sentence};
 use super::opening::{Cutting, Opening};
 use super::protocol::{Answer, Event, FromWorker, Request, RequestId, SearchMethod};
 use super::texts::{Kind, Step, Texts};
 use crate::bench::hidden::Check;
 use crate::bench::visible::Session;
-use crate::embed::EmbedError;
 use crate::embed::spec::ModelSpec;
+use crate::embed::{ChunkSpan, EmbedError, passages};
 use crate::judge::checks;
 use crate::search::HnswParams;
 use serde_json::Value;
@@ -21,6 +21,11 @@ pub(super) enum Task {
         spec: ModelSpec,
     },
     Open(Box<Opening>),
+    OpenForWords {
+        key: String,
+        sessions: Vec<Session>,
+        spans: Vec<ChunkSpan>,
+    },
     Close {
         key: String,
     },
@@ -120,6 +125,15 @@ impl Task {
                 }
                 Task::Open(Box::new(Opening::new(key, sessions, chunking, shipped)))
             }
+            Request::OpenForWords {
+                key,
+                sessions,
+                spans,
+            } => Task::OpenForWords {
+                key,
+                sessions,
+                spans,
+            },
             Request::CloseHistory { key } => Task::Close { key },
             Request::Search {
                 key,
@@ -198,6 +212,20 @@ impl Task {
                 spec,
             } => load(library, (std::mem::take(onnx), tokenizer), spec, millis),
             Task::Open(opening) => opening.advance(library, millis),
+            Task::OpenForWords {
+                key,
+                sessions,
+                spans,
+            } => {
+                let texts = passages(sessions, spans).map_err(sentence)?;
+                let chunks = texts.len() as u32;
+                library.open(std::mem::take(key), OpenHistory::for_words(texts))?;
+                Ok(Outcome::Done(Answer::HistoryOpen {
+                    chunks,
+                    embedded: 0,
+                    millis: millis(),
+                }))
+            }
             Task::Close { key } => {
                 library.close(key);
                 Ok(Outcome::Done(Answer::Closed))
@@ -257,8 +285,17 @@ impl Task {
     pub(super) fn waits_for(&self, earlier: &Task) -> bool {
         match (self, earlier) {
             (Task::Check { .. }, _) => false,
-            // Collections need no model.
-            (Task::Collect { .. } | Task::SearchCollection { .. }, Task::Load { .. }) => false,
+            // Neither collections nor words need a model.
+            (
+                Task::Collect { .. }
+                | Task::SearchCollection { .. }
+                | Task::OpenForWords { .. }
+                | Task::Search {
+                    method: SearchMethod::Lexical,
+                    ..
+                },
+                Task::Load { .. },
+            ) => false,
             (_, Task::Load { .. }) => true,
             (Task::Embed { .. }, _) => false,
             _ => self.key().is_some() && self.key() == earlier.key(),
@@ -268,7 +305,8 @@ impl Task {
     fn key(&self) -> Option<&str> {
         match self {
             Task::Open(opening) => Some(opening.key()),
-            Task::Close { key }
+            Task::OpenForWords { key, .. }
+            | Task::Close { key }
             | Task::Search { key, .. }
             | Task::Collect { key, .. }
             | Task::BuildGraph { key, .. }
@@ -317,8 +355,12 @@ fn search(
     millis: impl Fn() -> f64,
 ) -> Result<Outcome, String> {
     // An unknown key is worth telling before any text is embedded.
-    library.history(key)?;
     let lexical = method == SearchMethod::Lexical;
+    if library.history(key)?.has_words_only() && !lexical {
+        return Err(format!(
+            "history '{key}' was opened for words alone: open it with its vectors to search by meaning"
+        ));
+    }
     if !lexical && let Step::More(event) = queries.advance(library)? {
         return Ok(Outcome::More(event));
     }

@@ -22,7 +22,7 @@ use crate::settings::Settings;
 use crate::ui::amend::amend;
 use crate::ui::data::Open;
 use crate::ui::parts::{Empty, Problem, ProblemBox};
-use crate::ui::runner::{LiveRun, Subject, Wanted, Work};
+use crate::ui::runner::{Choice, LiveRun, Subject, Wanted, Work};
 use crate::ui::state::{Lab, lab};
 use leptos::prelude::*;
 use std::rc::Rc;
@@ -269,6 +269,7 @@ fn run_view(lab: Lab, subject: Subject) -> RunView {
             live.get().map(|live| live.stream.get()).unwrap_or_default()
         }),
         progress: Signal::derive(move || live.get().and_then(progress)),
+        offer: Signal::derive(move || Some(live.get()?.offer.get()?.failed)),
         record: Signal::derive(move || {
             record
                 .get()
@@ -319,7 +320,7 @@ fn actions(lab: Lab, work: Work) -> Actions {
     // Work holds what the browser's side made, which stays on this thread.
     let work = StoredValue::new_local(work);
     let replayed = subject.clone();
-    let (resumed, exported) = (subject.clone(), subject.clone());
+    let (resumed, exported, chosen) = (subject.clone(), subject.clone(), subject.clone());
     let (overruled, undone) = (subject.clone(), subject.clone());
     let (judged, taken) = (subject.clone(), subject.clone());
     Actions {
@@ -330,6 +331,16 @@ fn actions(lab: Lab, work: Work) -> Actions {
         cancel: Callback::new(move |()| {
             if let Some(live) = lab.runner.live_of(&subject, Some(wanted(lab))) {
                 lab.runner.cancel(&live.id);
+            }
+        }),
+        by_words: Callback::new(move |by_words| {
+            let live = lab.runner.live_of(&chosen, Some(wanted(lab)));
+            let choice = match by_words {
+                true => Choice::ByWords,
+                false => Choice::TryAgain,
+            };
+            if let Some(live) = live {
+                live.choose(choice);
             }
         }),
         resume: Callback::new(move |()| {

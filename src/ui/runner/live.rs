@@ -9,6 +9,7 @@ use crate::route::DatasetKey;
 use crate::run::RunEvent;
 use crate::run::record::Mode;
 use crate::words::sentence;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use leptos::prelude::*;
 
 /// A run under way, as far as it can be seen. Clones show the same run.
@@ -28,6 +29,23 @@ pub struct LiveRun {
     pub stream: ArcRwSignal<String>,
     /// Work that is no stage, for example loading the model.
     pub progress: ArcRwSignal<Option<EngineProgress>>,
+    /// What can be chosen while there is no embedding model.
+    pub offer: ArcRwSignal<Option<Offer>>,
+    /// Takes the choice.
+    pub(super) choice: UnboundedSender<Choice>,
+}
+
+/// Says that a run waits for the embedding model, and why in vain if so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    pub failed: Option<String>,
+}
+
+/// What the visitor answers to an [`Offer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    ByWords,
+    TryAgain,
 }
 
 impl PartialEq for LiveRun {
@@ -37,8 +55,10 @@ impl PartialEq for LiveRun {
 }
 
 impl LiveRun {
-    pub(super) fn new(plan: &Plan, work: &Work) -> Self {
-        Self {
+    /// A run that has just begun, and where the visitor's choices come out.
+    pub(super) fn new(plan: &Plan, work: &Work) -> (Self, UnboundedReceiver<Choice>) {
+        let (choice, choices) = unbounded();
+        let live = Self {
             id: plan.id.clone(),
             subject: work.subject(),
             dataset: work.open.key.clone(),
@@ -50,7 +70,16 @@ impl LiveRun {
             judging: ArcRwSignal::new(false),
             stream: ArcRwSignal::new(String::new()),
             progress: ArcRwSignal::new(None),
-        }
+            offer: ArcRwSignal::new(None),
+            choice,
+        };
+        (live, choices)
+    }
+
+    /// Answers the offer.
+    pub fn choose(&self, choice: Choice) {
+        // A run that has ended waits for nothing.
+        let _ = self.choice.unbounded_send(choice);
     }
 
     pub(super) fn hear(&self, event: RunEvent) {

@@ -4,10 +4,11 @@
 mod batch;
 mod live;
 mod task;
+mod words;
 mod work;
 
 pub use batch::{Batch, BatchState, Item, Kind, Phase};
-pub use live::LiveRun;
+pub use live::{Choice, LiveRun, Offer};
 pub use work::Work;
 
 use super::parts::Problem;
@@ -26,7 +27,7 @@ use crate::run::supply;
 use crate::settings::Settings;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -238,13 +239,15 @@ impl Runner {
 
     fn launch(self, lab: Lab, work: Work, plan: Plan) {
         if let Some(task) = self.task(lab, work, plan) {
+            // Somebody is there to choose; many runs in a row wait for nobody.
+            task.asks.set(true);
             spawn_local(async move { drop(self.complete(lab, task, false).await) });
         }
     }
 
     fn task(self, lab: Lab, work: Work, plan: Plan) -> Option<Task> {
         let edge = lab.edge.get_untracked()?;
-        let (live, abort) = (LiveRun::new(&plan, &work), Abort::new());
+        let ((live, choices), abort) = (LiveRun::new(&plan, &work), Abort::new());
         if let Some(before) = &plan.again {
             live.stages.set(before.stages.clone());
             live.judging.set(true);
@@ -265,6 +268,8 @@ impl Runner {
             plan,
             live,
             abort,
+            choices: RefCell::new(choices),
+            asks: Cell::new(false),
         })
     }
 

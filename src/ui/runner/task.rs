@@ -1,6 +1,6 @@
 //! One run, from the engine to the verdicts.
 
-use super::{LiveRun, Work};
+use super::{Choice, LiveRun, Work};
 use crate::agent::memo::StageMemo;
 use crate::agent::trace::{Output, System};
 use crate::bench::shard::Shard;
@@ -22,8 +22,11 @@ use crate::settings::retriever::Retriever;
 use crate::ui::parts::Problem;
 use crate::ui::state::{Edge, Lab};
 use crate::words::sentence;
+use crate::worker::protocol::SearchMethod;
+use futures::channel::mpsc::UnboundedReceiver;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -54,6 +57,19 @@ pub struct Task {
     pub abort: Abort,
     /// What earlier runs on the instance found.
     pub memo: StageMemo,
+    /// What the visitor chooses while the model is on its way.
+    pub choices: RefCell<UnboundedReceiver<Choice>>,
+    /// Whether there is anybody to choose.
+    pub asks: Cell<bool>,
+}
+
+/// What passages are found with, once it is there.
+pub(super) struct Ready {
+    /// The embedding model; [`BY_WORDS`] where there is none.
+    pub model: ModelInfo,
+    /// Name of the history in the engine.
+    pub history: String,
+    pub by_words: bool,
 }
 
 impl Task {
@@ -66,10 +82,18 @@ impl Task {
             return self.judge(output).await;
         }
         match self.prepare().await {
-            Ok((model, history)) => {
-                let spec = self.spec(&model);
-                let env = self.env(history, self.draft(&spec));
-                run_instance(&env, &spec, self.case(), &self.memo).await
+            Ok(ready) => {
+                let mut spec = self.spec(&ready.model);
+                if ready.by_words {
+                    spec.retriever.method = "bm25".to_owned();
+                }
+                let (history, by_words) = (ready.history.clone(), ready.by_words);
+                let env = self.env(history, by_words, self.draft(&spec));
+                let record = run_instance(&env, &spec, self.case(), &self.memo).await;
+                if by_words {
+                    self.edge.engine.close(&ready.history).await;
+                }
+                record
             }
             Err(message) => self.unstarted(message),
         }
@@ -78,14 +102,14 @@ impl Task {
     /// Verdicts alone: neither the embedding model nor the history is needed.
     async fn judge(&self, output: Output) -> RunRecord {
         let spec = self.spec(&no_model("none"));
-        let env = self.env(String::new(), self.draft(&spec));
+        let env = self.env(String::new(), false, self.draft(&spec));
         judge_given(&env, &spec, self.case(), output).await
     }
 
     /// The run with the verdicts of this panel beside those it has; as it was when that fails.
     async fn again(&self, before: &RunRecord) -> RunRecord {
         let spec = self.spec(&no_model("none"));
-        let env = self.env(String::new(), self.draft(&spec));
+        let env = self.env(String::new(), false, self.draft(&spec));
         match judge_again(&env, &spec, self.case(), before).await {
             Ok(record) => record,
             Err(StepError::Cancelled) => before.clone(),
@@ -98,7 +122,7 @@ impl Task {
     }
 
     /// Model loaded and history open; gives the history's name in the engine.
-    async fn prepare(&self) -> Result<(ModelInfo, String), String> {
+    async fn prepare(&self) -> Result<Ready, String> {
         let said = |error: &dyn std::error::Error, hint: Option<&str>| {
             format!(
                 "{} {}",
@@ -113,10 +137,9 @@ impl Task {
         let engine = &self.edge.engine;
         let (shown, chunking) = (self.engine_progress(), self.chunking());
         engine.set_arithmetic(self.retriever().arithmetic);
-        let model = engine
-            .ensure_model(&shown, &self.abort)
-            .await
-            .map_err(|error| said(&error, error.hint()))?;
+        let Some(model) = self.model_or_words(&shown).await? else {
+            return self.prepare_words(&shard_id, &read.history).await;
+        };
         let loaded = self.byte_progress("loading the history's vectors");
         let vectors = open.dataset.vectors(
             &shard_id,
@@ -131,7 +154,11 @@ impl Task {
             engine.open_history(&key, &read.history, vectors, chunking, &shown, &self.abort);
         opened.await.map_err(|error| said(&error, error.hint()))?;
         self.live.progress.set(None);
-        Ok((model, key))
+        Ok(Ready {
+            model,
+            history: key,
+            by_words: false,
+        })
     }
 
     /// The shard whose history the system reads: the user's own, or the donor's.
@@ -183,7 +210,7 @@ impl Task {
             .with_untracked(|settings| settings.retriever)
     }
 
-    fn chunking(&self) -> Chunking {
+    pub(super) fn chunking(&self) -> Chunking {
         self.plan.params.chunking()
     }
 
@@ -192,7 +219,7 @@ impl Task {
         Rc::new(move |progress| shown.set(Some(progress)))
     }
 
-    fn byte_progress(&self, what: &'static str) -> OnProgress {
+    pub(super) fn byte_progress(&self, what: &'static str) -> OnProgress {
         let shown = self.live.progress.clone();
         Rc::new(move |Progress { done, total }| {
             shown.set(Some(EngineProgress {
@@ -240,7 +267,7 @@ impl Task {
 
     /// Events go to the signals; after each stage the record so far is saved, so that closing the
     /// page loses no more than the stage at work.
-    fn env(&self, history: String, draft: RunRecord) -> BrowserEnv {
+    fn env(&self, history: String, by_words: bool, draft: RunRecord) -> BrowserEnv {
         let (live, runs) = (self.live.clone(), self.edge.runs.clone());
         let on_event = move |event: RunEvent| {
             let saves = matches!(event, RunEvent::StageDone { .. });
@@ -258,7 +285,11 @@ impl Task {
             run_id: self.plan.id.clone(),
             engine: self.edge.engine.clone(),
             history,
-            method: self.retriever().method,
+            method: match by_words {
+                true => SearchMethod::Lexical,
+                false => self.retriever().method,
+            },
+            by_words,
             transport: self.edge.transport.clone(),
             agent: self.target(Some(&self.plan.agent)),
             graders: self.grader_targets(),
@@ -318,7 +349,7 @@ impl Task {
 }
 
 /// Stands for the embedding model where none was used.
-fn no_model(name: &str) -> ModelInfo {
+pub(super) fn no_model(name: &str) -> ModelInfo {
     let nothing = crate::bench::manifest::FileRef {
         path: String::new(),
         bytes: 0,

@@ -72,6 +72,8 @@ pub struct RunView {
     pub stream: Signal<String>,
     /// Work inside the current stage or before the first one, for example loading the model.
     pub progress: Signal<Option<Progress>>,
+    /// What can be chosen while there is no embedding model: the reason, if it failed to load.
+    pub offer: Signal<Option<Option<String>>>,
     /// The record, once there is one; live fields above win while the status is running.
     pub record: Signal<Option<Arc<RunRecord>>>,
     /// Milliseconds since the Unix epoch.
@@ -133,6 +135,8 @@ pub struct Change {
 pub struct Actions {
     pub run: Callback<(System, Mode)>,
     pub cancel: Callback<()>,
+    /// Go on by words, or else try to load the model again.
+    pub by_words: Callback<bool>,
     pub resume: Callback<()>,
     /// Runs the pipeline with the calls of the run that is shown, without network.
     pub replay: Callback<()>,

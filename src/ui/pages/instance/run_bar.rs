@@ -29,6 +29,7 @@ pub(super) fn RunBar(page: Page) -> impl IntoView {
             </div>
             <p class="muted inst-about">{move || system.get().about()}</p>
             <ProgressLine page />
+            <WordsOffer page />
         </section>
     }
 }
@@ -259,6 +260,33 @@ fn ProgressLine(page: Page) -> impl IntoView {
         Some(view! {
             <p class="inst-progress">
                 {bar} <span class="muted">{label}</span>
+            </p>
+        })
+    }
+}
+
+/// While the embedding model is on its way, or could not be had: words find passages without it.
+#[component]
+fn WordsOffer(page: Page) -> impl IntoView {
+    move || {
+        let failed = page.run.offer.get().filter(|_| page.running())?;
+        let again = failed.is_some().then(|| {
+            view! {
+                <button type="button" class="button small" on:click=move |_| page.on.by_words.run(false)>
+                    "Try again"
+                </button>
+            }
+        });
+        let text = failed.unwrap_or_else(|| {
+            "The run waits for the embedding model; words find passages without it.".to_owned()
+        });
+        Some(view! {
+            <p class="inst-offer" role="status">
+                <span>{text}</span>
+                {again}
+                <button type="button" class="button small" on:click=move |_| page.on.by_words.run(true)>
+                    "Go on by words"
+                </button>
             </p>
         })
     }
