@@ -1,10 +1,11 @@
 // Measures what a visitor waits for, in headless Chromium: medians of several fresh and several
-// warm visits, and the sizes that go over the wire; then the engine by itself (bench_engine.mjs).
+// warm visits, and the sizes that go over the wire; then the engine by itself (bench/engine.mjs).
 // `node bench.mjs ROUNDS [engine|page]`; IBA_LAB_DYNAMIC names a model that onnxruntime quantises
-// dynamically, made by tests/python/dynamic_int8.py.
+// dynamically, made by tests/python/dynamic_int8.py; IBA_LAB_BENCH_GRAPH how many vectors are linked
+// to a graph (5000; 200000 take the better part of an hour).
 import { serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
-import { benchEngine, engineOverrides } from "./bench_engine.mjs";
+import { benchEngine, engineOverrides } from "./bench/engine.mjs";
 import { CALL_INSTANCE, openInstance, run } from "./support/steps.mjs";
 
 const ROUNDS = Number(process.argv[2] ?? 3);

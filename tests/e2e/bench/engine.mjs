@@ -1,12 +1,17 @@
 // The engine against onnxruntime-web on the same file and the same tokens, alternately in one
-// headless Chromium, one thread each; then searches, memory, load time, and two workers.
+// headless Chromium, one thread each; the way of a whole query against transformers.js; searches,
+// memory, load time, and all cores.
 import fs from "node:fs/promises";
 import path from "node:path";
 import zlib from "node:zlib";
 import { fileURLToPath } from "node:url";
-import { openPage } from "./support/browser.mjs";
+import { openPage } from "../support/browser.mjs";
+import { passagesTogether, queriesBesideWork } from "./cores.mjs";
+import { SUM, bandwidth, graph, searches } from "./search.mjs";
+import { RIVAL_FILES, setUpTransformers, wholeQueries } from "./transformers.mjs";
 
-const ORT = path.join(path.dirname(fileURLToPath(import.meta.url)), "node_modules/onnxruntime-web/dist");
+const RIVALS = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../bench/node_modules");
+const ORT = path.join(RIVALS, "onnxruntime-web/dist");
 const MODEL = "models/all-minilm-l6-v2/";
 /** Our worker, which also tells the size of its memory. */
 const TALKING = `import init from "./worker.js";
@@ -21,6 +26,7 @@ export function engineOverrides(dynamicModel) {
   for (const name of ["ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"]) {
     overrides[`ort/${name}`] = file(path.join(ORT, name));
   }
+  for (const [name, from] of Object.entries(RIVAL_FILES)) overrides[name] = file(path.join(RIVALS, from));
   if (dynamicModel) overrides["ort/dynamic.onnx"] = file(dynamicModel);
   return overrides;
 }
@@ -99,63 +105,6 @@ async function race({ tokens, rounds }) {
   return { times, cosines };
 }
 
-/** Runs in the page: the time of six queries whose vectors are known, over so many passages. */
-async function searches({ count, dim, rounds }) {
-  const { worker } = window.bench;
-  const bytes = new Uint8Array(16 + count * (12 + 4 + dim));
-  const view = new DataView(bytes.buffer);
-  bytes.set([73, 66, 65, 86]);
-  [1, dim, count].forEach((value, n) => view.setUint32(4 + 4 * n, value, true));
-  for (let row = 0; row < count; row += 1) {
-    view.setUint32(16 + row * 12 + 8, 4, true);
-    view.setFloat32(16 + count * 12 + row * 4, 1 / 1400, true);
-  }
-  const rows = new Int8Array(bytes.buffer, 16 + count * 16);
-  for (let at = 0; at < rows.length; at += 1) rows[at] = Math.random() * 255 - 127;
-  const sessions = [{ id: "s1", date: "2025-01-01T10:00:00", turns: [{ role: "user", text: "a passage" }] }];
-  const key = `bench-${count}`;
-  await worker.ask({ type: "open_history", key, sessions, chunking: { tokens: 256, overlap: 50 }, shipped_vectors: true }, [bytes.buffer]);
-  const queries = ["dinner", "travel plans", "tone of emails", "running", "gifts", "music at work"];
-  await worker.ask({ type: "embed", texts: queries });
-  const times = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const from = performance.now();
-    await worker.ask({ type: "search", key, queries, top_k: 3, method: "exact" });
-    times.push((performance.now() - from) / queries.length);
-  }
-  // The whole way of six new queries: embedded together, then searched.
-  const whole = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const fresh = queries.map((query) => `${query}: what would this user want, number ${round} of ${count}?`);
-    const from = performance.now();
-    await worker.ask({ type: "search", key, queries: fresh, top_k: 3, method: "exact" });
-    whole.push(performance.now() - from);
-  }
-  await worker.ask({ type: "close_history", key });
-  return { times, whole };
-}
-
-/** Runs in the page: passages embedded by one worker and by two. */
-async function together({ passages, rounds }) {
-  const { startWorker, load, words } = window.bench;
-  const workers = [await startWorker(), await startWorker()];
-  for (const worker of workers) await load(worker);
-  const text = () => Array.from({ length: 200 }, () => words[Math.floor(Math.random() * words.length)][0]).join(" ");
-  const run = async (team) => {
-    const share = passages / team.length;
-    const from = performance.now();
-    await Promise.all(team.map((worker) => worker.ask({ type: "embed_passages", texts: Array.from({ length: share }, text) })));
-    return performance.now() - from;
-  };
-  const times = { one: [], two: [] };
-  for (let round = 0; round < rounds; round += 1) {
-    times.one.push(await run(workers.slice(0, 1)));
-    times.two.push(await run(workers));
-  }
-  workers.forEach((worker) => worker.end());
-  return times;
-}
-
 /** Measures and gives rows for a table. */
 export async function benchEngine(browser, site, { rounds = 9, dynamic = false, root }) {
   const { context, page } = await openPage(browser);
@@ -186,14 +135,32 @@ export async function benchEngine(browser, site, { rounds = 9, dynamic = false, 
     }
   }
   row("engine memory with the model, after 256 tokens (MB)", ((await page.evaluate(() => window.bench.worker.memory())) / 1e6).toFixed(1));
-  const workers = await page.evaluate(together, { passages: 24, rounds: 3 });
-  row("24 passages: one worker, two workers (ms; ratio)",
-    `${median(workers.one).toFixed(0)}, ${median(workers.two).toFixed(0)}; ${(median(workers.one) / median(workers.two)).toFixed(2)}`);
+  const cores = await page.evaluate(() => navigator.hardwareConcurrency);
+  const team = await page.evaluate(passagesTogether, { passages: 96, rounds: 5, cores });
+  row(`96 passages: one worker, ${cores} workers (ms; ratio)`,
+    `${median(team.one).toFixed(0)}, ${median(team.all).toFixed(0)}; ${(median(team.one) / median(team.all)).toFixed(2)}`);
+  const waits = await page.evaluate(queriesBesideWork, { queries: 30 });
+  row("a query alone, beside a background job, longest wait more (ms)",
+    `${median(waits.alone).toFixed(1)}, ${median(waits.beside).toFixed(1)}; ${(Math.max(...waits.beside) - median(waits.alone)).toFixed(1)}`);
+  const whole = await page.evaluate(setUpTransformers, { base: site.url })
+    .then(() => page.evaluate(wholeQueries, { rounds, count: 2_000, dim: 384 }))
+    .catch((error) => { console.error(`transformers.js could not be measured: ${error.message}`); return null; });
+  if (whole) {
+    const [ours, theirs] = [median(whole.ours), median(whole.theirs)];
+    row("a whole query over 2000 (tokens, vector, search): ours, transformers.js (ms; ratio; agree)",
+      `${ours.toFixed(1)}, ${theirs.toFixed(1)}; ${(ours / theirs).toFixed(2)}; ${whole.agree} of ${rounds}`);
+  }
   for (const count of [2_000, 20_000, 200_000]) {
     const { times, whole } = await page.evaluate(searches, { count, dim: 384, rounds });
-    row(`search of ${count} × 384, exact, a query (ms)`, median(times).toFixed(2));
+    const sum = median(await page.evaluate(bandwidth, { bytes: count * 384, rounds, code: SUM }));
+    row(`search of ${count} × 384, exact, a query; a plain sum of the bytes (ms; ratio)`,
+      `${median(times).toFixed(2)}, ${sum.toFixed(2)}; ${(median(times) / sum).toFixed(2)}`);
     if (count === 2_000) row("six new queries embedded and searched over 2000 (ms)", median(whole).toFixed(0));
   }
+  const linked = Number(process.env.IBA_LAB_BENCH_GRAPH ?? 5_000);
+  const found = await page.evaluate(graph, { count: linked, base: site.url });
+  row(`HNSW of ${linked} vectors: built (s); a query exact, graph (ms; ratio); recall@10 of ${found.queries} tasks`,
+    `${found.seconds.toFixed(1)}; ${found.exact.toFixed(2)}, ${found.graph.toFixed(2)}; ${(found.graph / found.exact).toFixed(2)}; ${found.recall.toFixed(3)}`);
   for (const [what, name] of [["engine", "worker_bg.wasm"], ["engine with the general ONNX runtime", "exact_bg.wasm"]]) {
     const bytes = await fs.readFile(path.join(root, name)).catch(() => null);
     if (bytes) row(`${what}, compressed (MB)`, (zlib.gzipSync(bytes, { level: 9 }).length / 1e6).toFixed(2));
