@@ -8,8 +8,8 @@ use super::engine::{EngineProgress, OnEngineProgress};
 use super::fetch;
 use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::manifest::EmbeddingSet;
-use crate::embed::Chunking;
 use crate::embed::spec::Arithmetic;
+use crate::embed::{ChunkUnit, Chunking};
 use crate::search::HnswParams;
 use crate::worker::protocol::{Answer, CollectionHit, Request, SearchMethod};
 use js_sys::Uint8Array;
@@ -191,6 +191,7 @@ async fn fill(
             total: Some(total),
         });
         let chunking = Chunking {
+            unit: ChunkUnit::Tokens,
             tokens: set.chunk_tokens,
             overlap: set.chunk_overlap,
         };
