@@ -16,9 +16,9 @@ use std::rc::Rc;
 
 /// More would take more memory than small devices have.
 const MOST_WORKERS: usize = 8;
-/// Bytes of text that a worker takes at once: some tenth of a second of work, so that all end
-/// together.
-const GROUP_BYTES: usize = 4000;
+/// Bytes of text that a worker takes at once: what it embeds together anyway, some tenth of a second
+/// of work, so that all end together.
+const GROUP_BYTES: usize = 1200;
 /// Less text than this is embedded before a helper would be ready.
 const HELPERS_FROM_BYTES: usize = 40_000;
 
@@ -125,8 +125,13 @@ async fn start(setup: Setup<'_>, abort: &Abort) -> Result<Rc<WorkerClient>, Engi
 }
 
 impl Work<'_> {
-    /// Has `worker` embed groups until none is left or something fails.
+    /// Has `worker` embed groups until none is left or something fails. Two are on their way at a
+    /// time, so that it never waits for this page.
     async fn empty(&self, worker: &WorkerClient) {
+        futures::join!(self.one_by_one(worker), self.one_by_one(worker));
+    }
+
+    async fn one_by_one(&self, worker: &WorkerClient) {
         while self.failed.borrow().is_none() {
             let group = self.groups.borrow_mut().pop();
             let Some(group) = group else {

@@ -3,7 +3,7 @@
 use super::dataset::open::Dataset;
 use super::dataset::{build, describe, embed, source, synth, validate};
 use super::error::{Finding, LabError};
-use super::{decode, eval, read};
+use super::{decode, eval, read, retrieval};
 use crate::agent::trace::System;
 use crate::bench::error::Warning;
 use crate::embed::ChunkUnit;
@@ -47,6 +47,25 @@ enum Command {
         /// Print every run as one line of JSON instead
         #[arg(long)]
         json: bool,
+    },
+    /// How much of a dataset's evidence vectors, words and both find
+    Retrieval {
+        folder: PathBuf,
+        /// Folder with model_int8.onnx and tokenizer.json
+        #[arg(long)]
+        model: PathBuf,
+        /// The model's longest input, special tokens included
+        #[arg(long, default_value_t = 256)]
+        max_tokens: u32,
+    },
+    /// Vectors of texts on standard input, a JSON string a line, as one JSON array a line
+    Embed {
+        /// Folder with model_int8.onnx and tokenizer.json
+        #[arg(long)]
+        model: PathBuf,
+        /// The model's longest input, special tokens included
+        #[arg(long, default_value_t = 256)]
+        max_tokens: u32,
     },
     /// A provider's response on standard input to the neutral reply or the typed error, as JSON
     Decode(decode::DecodeArgs),
@@ -121,6 +140,16 @@ pub fn main() -> ExitCode {
             chunks,
             json,
         } => run_eval(&folder, &model, (system, chunks), json),
+        Command::Retrieval {
+            folder,
+            model,
+            max_tokens,
+        } => Dataset::open(&folder)
+            .and_then(|dataset| retrieval::evidence_recall(&dataset, &model, max_tokens)),
+        Command::Embed { model, max_tokens } => standard_input().and_then(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            retrieval::embed_lines(&text, &model, max_tokens)
+        }),
         Command::Decode(args) => standard_input().and_then(|bytes| decode::run(&args, bytes)),
         Command::Read(args) => standard_input().and_then(|bytes| read::run(&args, &bytes)),
     };

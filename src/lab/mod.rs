@@ -11,3 +11,4 @@ pub mod eval;
 pub mod native_env;
 pub mod read;
 pub mod recall;
+pub mod retrieval;

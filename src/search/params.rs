@@ -21,7 +21,7 @@ impl Default for HnswParams {
     fn default() -> Self {
         Self {
             ef_construction: 100,
-            ef_search: 100,
+            ef_search: 200,
             seed: 42,
         }
     }

@@ -9,10 +9,11 @@ export async function passagesTogether({ passages, rounds, cores }) {
   const run = async (team) => {
     const left = Array.from({ length: passages }, text).sort((a, b) => a.length - b.length);
     const from = performance.now();
-    await Promise.all(team.map(async (worker) => {
+    // Two groups on their way to each worker, of the size that is embedded together.
+    await Promise.all([...team, ...team].map(async (worker) => {
       while (left.length > 0) {
         const group = [];
-        for (let bytes = 0; left.length > 0 && bytes < 2000; bytes += group.at(-1).length) group.push(left.pop());
+        for (let bytes = 0; left.length > 0 && bytes < 1200; bytes += group.at(-1).length) group.push(left.pop());
         await worker.ask({ type: "embed_passages", texts: group });
       }
     }));
