@@ -33,6 +33,10 @@ const VIEWS = [
     await page.getByRole("searchbox", { name: "Search instances" }).fill("zzzzzz");
     await page.getByText("No instance fits").waitFor();
   }],
+  ["All histories, searched", async (page) => {
+    await page.goto(`${site.url}#/search?q=mild%20food`);
+    await page.getByText("every passage compared").waitFor();
+  }],
   ["Instance", (page) => openInstance(page, site, TEXT_INSTANCE)],
   ["Instance, a text after its run", (page) => run(page)],
   ["Instance, its stages", async (page) => {
