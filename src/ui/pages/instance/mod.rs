@@ -31,6 +31,7 @@ pub use props::{
     Actions, Again, Change, ExportFormat, InstanceProps, Neighbours, Progress, RunView,
 };
 
+use crate::ui::parts::Later;
 use compare::Compare;
 use gap::GapPanel;
 use header::Header;
@@ -63,19 +64,27 @@ pub fn InstancePage(
             <Tabs page />
             <div class="inst-zones">
                 <section id="zone-history" class="inst-zone" aria-label="History">
-                    <HistoryZone page />
+                    <Later turn=1>
+                        <HistoryZone page />
+                    </Later>
                 </section>
                 <section id="zone-trace" class="inst-zone" aria-label="Stages">
-                    <StageList page />
-                    <WhatIf page />
+                    <Later turn=2>
+                        <StageList page />
+                        <WhatIf page />
+                    </Later>
                 </section>
                 <section id="zone-outcome" class="inst-zone" aria-label="Outcome">
-                    <OutputPanel page />
-                    <GapPanel page />
-                    <Verdicts page />
+                    <Later turn=3>
+                        <OutputPanel page />
+                        <GapPanel page />
+                        <Verdicts page />
+                    </Later>
                 </section>
                 <section id="zone-compare" class="inst-zone" aria-label="Comparison">
-                    <Compare page />
+                    <Later turn=4>
+                        <Compare page />
+                    </Later>
                 </section>
             </div>
         </article>

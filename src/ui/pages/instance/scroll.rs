@@ -1,22 +1,28 @@
 //! Brings what is in focus into sight.
 
 use super::page::Page;
+use crate::ui::parts::after_frames;
 use leptos::prelude::*;
 use leptos::web_sys::{ScrollBehavior, ScrollIntoViewOptions, ScrollLogicalPosition};
 
-/// Scrolls the element with this id into view after the next frame, when it is rendered.
+/// How many frames an element may take to be drawn: the zones come one after another.
+const FRAMES: u32 = 30;
+
+/// Scrolls the element with this id into view as soon as it is drawn.
 pub(super) fn to(id: &str) {
-    let id = id.to_owned();
-    request_animation_frame(move || {
-        request_animation_frame(move || {
-            let Some(element) = document().get_element_by_id(&id) else {
-                return;
-            };
+    when_drawn(id.to_owned(), FRAMES);
+}
+
+fn when_drawn(id: String, frames: u32) {
+    after_frames(1, move || {
+        if let Some(element) = document().get_element_by_id(&id) {
             let options = ScrollIntoViewOptions::new();
             options.set_behavior(ScrollBehavior::Smooth);
             options.set_block(ScrollLogicalPosition::Nearest);
             element.scroll_into_view_with_scroll_into_view_options(&options);
-        });
+        } else if frames > 0 {
+            when_drawn(id, frames - 1);
+        }
     });
 }
 
