@@ -210,6 +210,9 @@ impl Members {
         // A complete member takes no further byte; one that does was cut off.
         match member.write(&[0]) {
             Ok(0) => self.close_member(place, out),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(failure(place, self.limit, &error))
+            }
             _ => Err(DataError::Truncated {
                 place: place.to_owned(),
             }),

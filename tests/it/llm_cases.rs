@@ -1,6 +1,8 @@
 //! The collected cases of other people's trouble with providers and models
-//! (`tests/data/llm/cases.jsonl`): each one that concerns `llm` is asserted here by its id.
+//! (`tests/data/llm/cases.jsonl`): each one that needs no browser and no model is asserted here by its id,
+//! the others where the table says.
 
+mod files;
 mod http;
 mod scenario;
 mod stream;
@@ -9,20 +11,15 @@ mod text;
 use crate::support;
 use serde_json::Value;
 
-/// Cases that concern other modules, and which.
-const ELSEWHERE: [(&str, &str); 14] = [
+/// Cases that need a browser or a model: what they concern and where they are tested.
+const ELSEWHERE: [(&str, &str); 9] = [
     ("B45", "browser: names of files after a deploy"),
-    ("B46", "bench: gzip by magic bytes"),
     ("B48", "embed: long texts"),
-    ("B50", "bench: byte-order marks"),
-    ("B52", "results: cells of spreadsheets"),
     ("X26", "browser: storage that the browser deletes"),
     ("X27", "browser: storage that is missing"),
     ("X29", "worker: no shared memory"),
     ("X31", "browser: very large files"),
-    ("X34", "worker: clocks and character boundaries"),
     ("X35", "embed: batches"),
-    ("X37", "bench: line ends"),
     ("X38", "bench: LoCoMo"),
     ("X42", "browser: downloads"),
 ];
@@ -65,6 +62,9 @@ fn run(id: &str, input: &Value) -> bool {
         "B37" => http::b37(input),
         "B38" => http::b38(input),
         "B42" => http::b42(input),
+        "B46" => files::b46(input),
+        "B50" => files::b50(input),
+        "B52" => files::b52(input),
         "X02" => http::x02(input),
         "X05" => scenario::x05(input),
         "X09" => stream::x09(input),
@@ -75,6 +75,8 @@ fn run(id: &str, input: &Value) -> bool {
         "X22" => http::x22(input),
         "X23" => http::x23(input),
         "X24" => stream::x24(input),
+        "X34" => files::x34(input),
+        "X37" => files::x37(input),
         _ => return false,
     }
     true
