@@ -4,6 +4,30 @@
   const { js, wasm } = document.currentScript.dataset;
   const root = document.documentElement;
   const RELOADED = "iba-lab.reloaded";
+  // Where a window has no storage (private ones of some browsers), how it was opened tells as much.
+  const reloaded = {
+    get() {
+      try {
+        return sessionStorage.getItem(RELOADED);
+      } catch {
+        return performance.getEntriesByType("navigation")[0]?.type === "reload";
+      }
+    },
+    set() {
+      try {
+        sessionStorage.setItem(RELOADED, "1");
+      } catch {
+        // The kind of the next navigation says it.
+      }
+    },
+    forget() {
+      try {
+        sessionStorage.removeItem(RELOADED);
+      } catch {
+        // Nothing was kept.
+      }
+    },
+  };
 
   try {
     const look = JSON.parse(localStorage.getItem("iba-lab.settings") ?? "{}");
@@ -16,8 +40,8 @@
   // After a new release, a cached half of the program does not fit the other half: one reload
   // past the cache, never two.
   const reloadOnce = async () => {
-    if (sessionStorage.getItem(RELOADED)) return false;
-    sessionStorage.setItem(RELOADED, "1");
+    if (reloaded.get()) return false;
+    reloaded.set();
     const fresh = [location.href.split("#")[0], js, wasm, document.baseURI];
     await Promise.allSettled(fresh.map((url) => fetch(url, { cache: "reload" })));
     location.reload();
@@ -26,7 +50,7 @@
 
   const fail = async (error) => {
     const text = String(error);
-    const stale = /LinkError|import object|Failed to fetch dynamically|module script|404/.test(text);
+    const stale = /LinkError|\bimport|module script|404/i.test(text);
     if (stale && (await reloadOnce())) return;
     const box = document.getElementById("crashed");
     document.getElementById("skeleton")?.remove();
@@ -46,7 +70,7 @@
     const program = await import(new URL(js, document.baseURI));
     await ready;
     await program.default({ module_or_path: new URL(wasm, document.baseURI) });
-    sessionStorage.removeItem(RELOADED);
+    reloaded.forget();
     // Later visits work without a network. Not possible everywhere (plain http, private windows),
     // and then the page simply needs one.
     navigator.serviceWorker?.register("sw.js").catch(() => {});

@@ -13,15 +13,15 @@ use serde_json::Value;
 
 /// Cases that need a browser or a model: what they concern and where they are tested.
 const ELSEWHERE: [(&str, &str); 9] = [
-    ("B45", "browser: names of files after a deploy"),
-    ("B48", "embed: long texts"),
-    ("X26", "browser: storage that the browser deletes"),
-    ("X27", "browser: storage that is missing"),
-    ("X29", "worker: no shared memory"),
-    ("X31", "browser: very large files"),
-    ("X35", "embed: batches"),
-    ("X38", "bench: LoCoMo"),
-    ("X42", "browser: downloads"),
+    ("B45", "tests/e2e/browsers.test.mjs"),
+    ("B48", "tests/engine/model.rs"),
+    ("X26", "tests/e2e/browsers.test.mjs"),
+    ("X27", "tests/e2e/browsers.test.mjs"),
+    ("X29", "tests/e2e/browsers.test.mjs"),
+    ("X31", "tests/e2e/bad_input.test.mjs"),
+    ("X35", "tests/engine/model.rs"),
+    ("X38", "LoCoMo is not read"),
+    ("X42", "tests/e2e/browsers.test.mjs"),
 ];
 
 fn cases() -> Vec<Value> {
