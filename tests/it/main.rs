@@ -10,6 +10,7 @@ mod function_calling;
 mod given;
 mod golden;
 mod hidden;
+mod inspect_opens;
 mod judge;
 mod judge_panel;
 mod llm_cases;

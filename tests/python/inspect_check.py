@@ -2,6 +2,8 @@
 
     inspect_check.py read DIR    DIR holds *.json, *.json.gz and expected.json, all written by the
                                  Rust test; every number is compared with Inspect's view of it
+    inspect_check.py open DIR    DIR holds *.json and opened.json: tools, scorers and repeats that Inspect
+                                 has to find in each
     inspect_check.py write DIR   writes logs and foreign.json, which says what is in them
 
 Prints one line for each file and exits with 1 at the first difference.
@@ -140,6 +142,26 @@ def recompute(log: EvalLog, scorer: str, domain: str | None) -> float:
     return mean()(scored) if scored else math.nan
 
 
+def look(folder: Path) -> None:
+    wanted = json.loads((folder / "opened.json").read_text(encoding="utf-8"))
+    for name, want in wanted.items():
+        log = open_log(folder / name)
+        found = {
+            "solver": log.eval.solver,
+            "mode": log.eval.metadata["iba"]["mode"],
+            "samples": [[sample.id, sample.epoch] for sample in log.samples],
+            "scorers": list(log.samples[0].scores),
+            "tools": [[e.function, e.error is not None] for e in log.samples[0].events if e.event == "tool"],
+            "prompts": [(s.metadata or {}).get("prompt", {}).get("sha256", "")[:8] for n, s in log.samples[0].scores.items() if not n.endswith("_mean") and (s.metadata or {}).get("prompt")],
+        }
+        for key, value in want.items():
+            check(f"{name} {key}", found[key], value)
+        # What its viewer and its commands need: a round trip loses nothing.
+        again = EvalLog.model_validate_json(log.model_dump_json(exclude_none=True))
+        check(f"{name} samples after a round trip", len(again.samples), len(log.samples))
+        print(f"{name}: opens")
+
+
 # Logs of another program, with all that IBA Lab has to bear.
 
 
@@ -250,4 +272,4 @@ def plain(value):
 
 if __name__ == "__main__":
     command, folder = sys.argv[1], Path(sys.argv[2])
-    {"read": read, "write": write}[command](folder)
+    {"read": read, "open": look, "write": write}[command](folder)

@@ -29,6 +29,7 @@ def start(context=2048):
 
 
 if __name__ == "__main__":
-    server, url = start()
+    # A whole instance needs the window the model was trained with.
+    server, url = start(8192)
     print(url, flush=True)
     sys.stdin.read()

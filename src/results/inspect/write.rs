@@ -263,9 +263,16 @@ fn grader(records: &[&RunRecord]) -> BTreeMap<String, RoleModel> {
 fn metadata(records: &[&RunRecord]) -> Value {
     let first = records[0];
     let calls = records.iter().flat_map(|record| usage::calls(record));
-    let prompts: BTreeMap<&str, &str> = calls
-        .filter(|call| !call.prompt.id.is_empty())
-        .map(|call| (call.prompt.id.as_str(), call.prompt.sha256.as_str()))
+    // Several hashes where judges were asked in different words.
+    let mut prompts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for call in calls.filter(|call| !call.prompt.id.is_empty()) {
+        let hashes = prompts.entry(&call.prompt.id).or_default();
+        hashes.insert(&call.prompt.sha256);
+    }
+    let joined = |hashes: BTreeSet<&str>| hashes.into_iter().collect::<Vec<_>>().join(" ");
+    let prompts: BTreeMap<&str, String> = prompts
+        .into_iter()
+        .map(|(id, hashes)| (id, joined(hashes)))
         .collect();
     json!({ "iba": {
         "format": "iba-result",
@@ -275,6 +282,7 @@ fn metadata(records: &[&RunRecord]) -> Value {
         "retriever": first.retriever,
         "agent": first.agent,
         "params": first.params,
+        "mode": first.variant.mode,
         "judges": names(records),
         "prompts": prompts,
     } })
