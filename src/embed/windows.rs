@@ -70,7 +70,11 @@ mod tests {
     }
 
     fn texts(session: &Session, tokens: u32, overlap: u32) -> Vec<String> {
-        let chunking = Chunking { tokens, overlap };
+        let chunking = Chunking {
+            tokens,
+            overlap,
+            ..Chunking::default()
+        };
         let text = session.render();
         let spans = word_windows(std::slice::from_ref(session), chunking);
         let spans = spans.into_iter();
