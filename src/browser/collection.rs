@@ -137,7 +137,7 @@ impl Collection {
     ) -> Result<f64, CollectionError> {
         self.graph.take();
         let worker = WorkerClient::start(Arithmetic::Int8).await?;
-        let source = (&*self.dataset, &self.set, false);
+        let source = (&*self.dataset, &self.set, self.has_texts);
         fill(&worker, source, progress, abort).await?;
         let key = KEY.to_owned();
         let request = Request::BuildGraph { key, params };

@@ -73,7 +73,7 @@ test("a graph is built beside exact searches, can be stopped, and shows its reca
   await page.getByLabel("How to search").selectOption("graph");
   await page.getByText("through the HNSW graph").waitFor({ timeout: 10_000 });
   const found = await page.locator(".all-text").allInnerTexts();
-  assert.ok(found.filter((text) => exact.includes(text)).length >= 7, "the graph finds what the scan finds");
+  assert.ok(found.filter((text) => exact.includes(text)).length >= 9, "the graph finds what the scan finds");
   noFaults(faults);
   await context.close();
 });
