@@ -15,7 +15,7 @@ export async function setUpTransformers({ base }) {
   env.allowRemoteModels = false;
   env.allowLocalModels = true;
   env.useBrowserCache = false;
-  env.localModelPath = `${base}models/`;
+  env.localModelPath = `${new URL(base).pathname}models/`; // joined as a path, so no scheme
   env.backends.onnx.wasm.wasmPaths = `${base}tfjs/`;
   env.backends.onnx.wasm.numThreads = 1;
   const name = "all-minilm-l6-v2";
