@@ -268,7 +268,7 @@ impl Runner {
             plan,
             live,
             abort,
-            choices: RefCell::new(choices),
+            choices: RefCell::new(Some(choices)),
             asks: Cell::new(false),
         })
     }

@@ -58,7 +58,7 @@ pub struct Task {
     /// What earlier runs on the instance found.
     pub memo: StageMemo,
     /// What the visitor chooses while the model is on its way.
-    pub choices: RefCell<UnboundedReceiver<Choice>>,
+    pub choices: RefCell<Option<UnboundedReceiver<Choice>>>,
     /// Whether there is anybody to choose.
     pub asks: Cell<bool>,
 }

@@ -25,11 +25,12 @@ impl Task {
         shown: &OnEngineProgress,
     ) -> Result<Option<ModelInfo>, String> {
         let engine = &self.edge.engine;
-        if !self.asks.get() || engine.is_ready() {
+        let nobody = !self.asks.get() || engine.is_ready();
+        let choices = self.choices.take().filter(|_| !nobody);
+        let Some(mut choices) = choices else {
             let model = engine.ensure_model(shown, &self.abort).await;
             return model.map(Some).map_err(|error| why(&error));
-        }
-        let mut choices = self.choices.borrow_mut();
+        };
         loop {
             self.live.offer.set(Some(Offer { failed: None }));
             let loading = pin!(engine.ensure_model(shown, &self.abort));
