@@ -1,6 +1,6 @@
 //! Inner products, the one loop of every search: with SIMD on wasm32, plain elsewhere.
 
-pub use kernel::{dot_f32, dot_i8, dot_wide};
+pub use kernel::{dot_f32, dot_i8, dot_wide, four_dots_wide};
 
 /// Plain loops over lanes, which compilers vectorise.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
@@ -19,6 +19,12 @@ mod kernel {
             .zip(query)
             .map(|(x, y)| i32::from(*x) * i32::from(*y))
             .sum()
+    }
+
+    /// [`dot_wide`] of four rows that lie one after the other.
+    pub fn four_dots_wide(rows: &[i8], query: &[i16]) -> [i32; 4] {
+        let width = query.len();
+        std::array::from_fn(|n| dot_wide(&rows[n * width..(n + 1) * width], query))
     }
 
     /// Sum of products of two rows of equal length.
@@ -83,6 +89,31 @@ mod kernel {
         total(i32x4_add(i32x4_add(a, b), i32x4_add(c, d))) + rest
     }
 
+    /// [`dot_wide`] of four rows that lie one after the other; the query is loaded once for all.
+    pub fn four_dots_wide(rows: &[i8], query: &[i16]) -> [i32; 4] {
+        let width = query.len();
+        assert_eq!(rows.len(), 4 * width, "four rows as wide as the query");
+        let mut sums = [i32x4_splat(0); 4];
+        let (blocks, rest) = query.as_chunks::<8>();
+        for (at, block) in blocks.iter().enumerate() {
+            let block = load(block);
+            for (row, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: row < 4 and the block ends within the width, so these 8 bytes lie within
+                // the 4 · width bytes of the rows; any alignment will do.
+                let bytes =
+                    unsafe { i16x8_load_extend_i8x8(rows.as_ptr().add(row * width + 8 * at)) };
+                *sum = i32x4_add(*sum, i32x4_dot_i16x8(bytes, block));
+            }
+        }
+        let from = width - rest.len();
+        std::array::from_fn(|row| {
+            let bytes = &rows[row * width + from..(row + 1) * width];
+            let pairs = bytes.iter().zip(rest);
+            let rest: i32 = pairs.map(|(x, y)| i32::from(*x) * i32::from(*y)).sum();
+            total(sums[row]) + rest
+        })
+    }
+
     /// Sum of products of two rows of equal length.
     pub fn dot_f32(a: &[f32], b: &[f32]) -> f32 {
         let (blocks_a, rest_a) = a.as_chunks::<4>();
@@ -137,6 +168,22 @@ mod tests {
             assert_eq!(dot_i8(&row, &row), expected, "{n} bytes");
             assert_eq!(dot_wide(&row, &wide), expected, "{n} bytes and words");
             assert_eq!(dot_f32(&floats, &floats), expected as f32, "{n} floats");
+        }
+    }
+
+    #[test]
+    fn four_rows_at_once_are_four_rows() {
+        for width in [0, 1, 7, 8, 37] {
+            let rows: Vec<i8> = (0..4 * width).map(|n| (n % 23) as i8 - 11).collect();
+            let query: Vec<i16> = (0..width as i16).map(|n| n - 5).collect();
+            let by_one: Vec<i32> = (0..4)
+                .map(|row| {
+                    let row = &rows[row * width..(row + 1) * width];
+                    let pairs = row.iter().zip(&query);
+                    pairs.map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
+                })
+                .collect();
+            assert_eq!(four_dots_wide(&rows, &query).to_vec(), by_one, "{width}");
         }
     }
 

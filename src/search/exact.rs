@@ -1,6 +1,6 @@
 //! Exact search: a scan over bytes that cannot lose a row, then float scores for what is left.
 
-use super::dot::dot_wide;
+use super::dot::{dot_wide, four_dots_wide};
 #[cfg(feature = "engine")]
 use super::{Hnsw, HnswParams};
 use super::{Index, Rows, best_first};
@@ -62,9 +62,18 @@ impl Exact {
         let slack = lost.sqrt() * self.longest + 1e-5;
         let wide: Vec<i16> = bytes.iter().map(|byte| i16::from(*byte)).collect();
         let mut best = Best::new(k, 2.0 * slack);
-        for index in 0..self.len() {
-            let dot = dot_wide(self.rows.row(index), &wide) as f32;
-            best.offer(index, dot * self.rows.scale(index) * scale);
+        let mut offer = |index: usize, dot: i32| {
+            best.offer(index, dot as f32 * self.rows.scale(index) * scale);
+        };
+        let whole = self.len() / 4 * 4;
+        for first in (0..whole).step_by(4) {
+            let dots = four_dots_wide(self.rows.four(first), &wide);
+            for (n, dot) in dots.into_iter().enumerate() {
+                offer(first + n, dot);
+            }
+        }
+        for index in whole..self.len() {
+            offer(index, dot_wide(self.rows.row(index), &wide));
         }
         best.into_rows()
     }

@@ -41,6 +41,11 @@ impl Rows {
         &self.bytes[index * self.dim..(index + 1) * self.dim]
     }
 
+    /// The bytes of four rows, one after the other.
+    pub fn four(&self, first: usize) -> &[i8] {
+        &self.bytes[first * self.dim..(first + 4) * self.dim]
+    }
+
     /// What turns the bytes of a row into its components.
     pub fn scale(&self, index: usize) -> f32 {
         self.scales[index]
