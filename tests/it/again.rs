@@ -192,7 +192,7 @@ fn a_file_keeps_every_round_and_can_be_judged_again() {
         id: "x".to_owned(),
         created_ms: 0.0,
     };
-    let log = write(&[record.clone()], &meta).expect("written");
+    let log = write(std::slice::from_ref(&record), &meta).expect("written");
     let (file, _) = read(log.json().as_bytes(), "x.json").expect("read");
     let kept = file.rows[0].record.as_ref().expect("ours");
     assert_eq!(**kept, record);
