@@ -11,6 +11,7 @@ use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::hidden::Check;
 use crate::bench::visible::History;
 use crate::embed::kept::{self, TextVectors};
+use crate::embed::registry::KeptModel;
 use crate::embed::spec::Arithmetic;
 use crate::embed::{ChunkSpan, Chunking, Hit, VectorFile};
 use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
@@ -39,6 +40,9 @@ pub enum EngineError {
     Model(String),
     #[error("the embedding model could not be loaded: {0}")]
     File(CacheError),
+    /// Vectors that come with a dataset; a sentence with its hint.
+    #[error("{0}")]
+    Vectors(String),
     #[error("{0}")]
     Worker(WorkerError),
 }
@@ -47,7 +51,7 @@ impl EngineError {
     /// What the visitor can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Cancelled | Self::Model(_) => None,
+            Self::Cancelled | Self::Model(_) | Self::Vectors(_) => None,
             Self::File(error) => error.hint(),
             Self::Worker(error) => error.hint(),
         }
@@ -86,12 +90,22 @@ impl From<BrowserError> for EngineError {
     }
 }
 
+/// What is known of an open history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// Passages that are longer than the model reads; not known where vectors came with the
+    /// dataset.
+    pub too_long: Option<u32>,
+}
+
 /// Handle; clones share one worker. Nothing is loaded before the first use.
 #[derive(Clone)]
 pub struct Engine(Rc<Inner>);
 
 struct Inner {
     cache: FileCache,
+    /// The model of the visitor's; none for the shipped one.
+    own: Option<Rc<KeptModel>>,
     worker: RefCell<Option<Rc<WorkerClient>>>,
     pool: Pool,
     loaded: RefCell<Loaded>,
@@ -109,14 +123,25 @@ struct Loaded {
     arithmetic: Arithmetic,
     /// Vectors of texts of this model, from all visits.
     texts: Option<TextVectors>,
-    /// Keys, latest opened last.
-    histories: Vec<String>,
+    /// By key, latest opened last.
+    histories: Vec<(String, Opened)>,
 }
 
 impl Engine {
+    /// The engine of the shipped model.
     pub fn new(cache: FileCache) -> Self {
+        Self::with_model(cache, None)
+    }
+
+    /// The engine of a kept model.
+    pub fn of(cache: FileCache, model: KeptModel) -> Self {
+        Self::with_model(cache, Some(Rc::new(model)))
+    }
+
+    fn with_model(cache: FileCache, own: Option<Rc<KeptModel>>) -> Self {
         Self(Rc::new(Inner {
             cache,
+            own,
             worker: RefCell::default(),
             pool: Pool::default(),
             loaded: RefCell::default(),
@@ -149,7 +174,7 @@ impl Engine {
         self.worker().await.map(drop)
     }
 
-    /// Loads the bundled embedding model, once.
+    /// Loads the embedding model, once.
     pub async fn ensure_model(
         &self,
         progress: &OnEngineProgress,
@@ -160,20 +185,19 @@ impl Engine {
         if let Some(info) = self.0.loaded.borrow().model.clone() {
             return Ok(info);
         }
-        let info = model::info(&self.0.cache, abort).await?;
+        let info = match &self.0.own {
+            Some(own) => ModelInfo::kept(Rc::clone(own)),
+            None => model::shipped(&self.0.cache, abort).await?,
+        };
+        let spec = info.spec.clone().with(self.0.wanted.get());
         let mut worker = worker;
         loop {
-            let files = model::files(&self.0.cache, &info, progress, abort).await?;
-            let request = Request::LoadModel {
-                name: info.name.clone(),
-                spec: info.spec(self.0.wanted.get()),
-            };
-            let (answer, _) = worker.ask(request, &files, steps(progress), abort).await?;
-            match answer {
-                Answer::ModelLoaded { sha256, .. } if sha256 == info.onnx.sha256 => break,
+            let cache = Some(&self.0.cache);
+            match model::load(&worker, cache, &info, &spec, progress, abort).await? {
+                Answer::ModelLoaded { sha256, .. } if sha256 == info.sha256 => break,
                 Answer::ModelLoaded { .. } => {
                     return Err(EngineError::Model(
-                        "the engine read another file than was sent".to_owned(),
+                        "the engine read another file than was sent: the browser's storage may be damaged".to_owned(),
                     ));
                 }
                 Answer::NeedsGeneral { .. } if self.arithmetic() == Arithmetic::Int8 => {
@@ -198,18 +222,12 @@ impl Engine {
         chunking: Chunking,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Opened, EngineError> {
         let _turn = self.turn(abort).await?;
         let worker = self.worker().await?;
-        if self
-            .0
-            .loaded
-            .borrow()
-            .histories
-            .iter()
-            .any(|open| open == key)
-        {
-            return Ok(());
+        let known = self.0.loaded.borrow().histories.clone();
+        if let Some((_, opened)) = known.iter().find(|(open, _)| open == key) {
+            return Ok(*opened);
         }
         let place = self.vectors_key(key);
         let request = |vectors: &Option<Uint8Array>| Request::OpenHistory {
@@ -217,6 +235,7 @@ impl Engine {
             sessions: history.sessions.clone(),
             chunking,
             shipped_vectors: vectors.is_some(),
+            foreign: false,
         };
         let shipped = vectors.map(|vectors| Uint8Array::from(vectors.as_slice()));
         let kept = if shipped.is_none() {
@@ -225,12 +244,24 @@ impl Engine {
             None
         };
         let was_kept = kept.is_some();
+        let mut opened = match was_kept {
+            true => self.kept_count(&place).await,
+            false => Opened::default(),
+        };
         let mut vectors = shipped.or(kept);
         if vectors.is_none() {
-            let made = self
+            let (made, too_long) = self
                 .make_vectors(&worker, history, chunking, progress, abort)
                 .await?;
             self.0.cache.keep_made(&place, &made).await;
+            opened = Opened {
+                too_long: Some(too_long),
+            };
+            let count = Uint8Array::from(too_long.to_le_bytes().as_slice());
+            self.0
+                .cache
+                .keep_made(&format!("{place}/too-long"), &count)
+                .await;
             vectors = Some(made);
         }
         let buffers: Vec<_> = vectors.iter().map(Uint8Array::buffer).collect();
@@ -250,8 +281,22 @@ impl Engine {
         if let Some(made) = made.first() {
             self.0.cache.keep_made(&place, &Uint8Array::new(made)).await;
         }
-        self.0.loaded.borrow_mut().histories.push(key.to_owned());
-        self.close_oldest(&worker, abort).await
+        self.0
+            .loaded
+            .borrow_mut()
+            .histories
+            .push((key.to_owned(), opened));
+        self.close_oldest(&worker, abort).await?;
+        Ok(opened)
+    }
+
+    /// What was counted when kept vectors were made.
+    async fn kept_count(&self, place: &str) -> Opened {
+        let kept = self.0.cache.made(&format!("{place}/too-long")).await;
+        let bytes = kept.and_then(|bytes| bytes.to_vec().try_into().ok());
+        Opened {
+            too_long: bytes.map(u32::from_le_bytes),
+        }
     }
 
     /// Makes a history searchable by words while the model is still on its way: nobody is waited for
@@ -307,11 +352,88 @@ impl Engine {
             queries: queries.to_vec(),
             top_k,
             method,
+            dim: 0,
         };
         match self.ask(request, abort).await? {
             Answer::Hits { hits, .. } if hits.len() == queries.len() => Ok(hits),
             _ => Err(WorkerError::Confused.into()),
         }
+    }
+
+    /// The same in a history of another model's vectors, by the vectors of the queries.
+    pub async fn search_by(
+        &self,
+        key: &str,
+        queries: &[(String, Vec<f32>)],
+        top_k: u32,
+        method: SearchMethod,
+        abort: &Abort,
+    ) -> Result<Vec<Vec<Hit>>, EngineError> {
+        let request = Request::Search {
+            key: key.to_owned(),
+            queries: queries.iter().map(|(text, _)| text.clone()).collect(),
+            top_k,
+            method,
+            dim: queries.first().map_or(0, |(_, vector)| vector.len() as u32),
+        };
+        let numbers = queries.iter().flat_map(|(_, vector)| vector);
+        let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        let buffers = [Uint8Array::from(bytes.as_slice()).buffer()];
+        let worker = self.any_worker(abort).await?;
+        match worker.ask(request, &buffers, None, abort).await?.0 {
+            Answer::Hits { hits, .. } if hits.len() == queries.len() => Ok(hits),
+            _ => Err(WorkerError::Confused.into()),
+        }
+    }
+
+    /// Where the chunks of a history lie, their texts, and how many are longer than this model
+    /// reads. The model has to be loaded.
+    pub async fn cut(
+        &self,
+        history: &History,
+        chunking: Chunking,
+        progress: &OnEngineProgress,
+        abort: &Abort,
+    ) -> Result<(Vec<ChunkSpan>, Vec<String>, u32), EngineError> {
+        let worker = self.any_worker(abort).await?;
+        cut(&worker, history, chunking, progress, abort).await
+    }
+
+    /// Makes a history searchable by vectors of another model.
+    pub async fn open_foreign(
+        &self,
+        key: &str,
+        history: &History,
+        vectors: &VectorFile,
+        chunking: Chunking,
+        abort: &Abort,
+    ) -> Result<(), EngineError> {
+        let _turn = self.turn(abort).await?;
+        let worker = self.worker().await?;
+        let request = Request::OpenHistory {
+            key: key.to_owned(),
+            sessions: history.sessions.clone(),
+            chunking,
+            shipped_vectors: true,
+            foreign: true,
+        };
+        let buffers = [Uint8Array::from(vectors.encode().as_slice()).buffer()];
+        let (answer, _) = worker.ask(request, &buffers, None, abort).await?;
+        let Answer::HistoryOpen { .. } = answer else {
+            return Err(WorkerError::Confused.into());
+        };
+        {
+            let histories = &mut self.0.loaded.borrow_mut().histories;
+            histories.retain(|(open, _)| open != key);
+            histories.push((key.to_owned(), Opened::default()));
+        }
+        self.close_oldest(&worker, abort).await
+    }
+
+    /// Whether a history is open under that key.
+    pub fn has_open(&self, key: &str) -> bool {
+        let loaded = self.0.loaded.borrow();
+        self.alive().is_some() && loaded.histories.iter().any(|(open, _)| open == key)
     }
 
     /// Unit vectors of texts that are no passages.
@@ -352,14 +474,18 @@ impl Engine {
     }
 
     async fn ask(&self, request: Request, abort: &Abort) -> Result<Answer, EngineError> {
-        let worker = match self.alive() {
-            Some(worker) => worker,
+        let worker = self.any_worker(abort).await?;
+        Ok(worker.ask(request, &[], None, abort).await?.0)
+    }
+
+    async fn any_worker(&self, abort: &Abort) -> Result<Rc<WorkerClient>, EngineError> {
+        match self.alive() {
+            Some(worker) => Ok(worker),
             None => {
                 let _turn = self.turn(abort).await?;
-                self.worker().await?
+                self.worker().await
             }
-        };
-        Ok(worker.ask(request, &[], None, abort).await?.0)
+        }
     }
 
     /// Waits until nobody else starts, loads or opens.
@@ -375,7 +501,7 @@ impl Engine {
             let histories = &mut self.0.loaded.borrow_mut().histories;
             (histories.len() > HISTORIES_KEPT).then(|| histories.remove(0))
         };
-        if let Some(key) = surplus {
+        if let Some((key, _)) = surplus {
             worker
                 .ask(Request::CloseHistory { key }, &[], None, abort)
                 .await?;
@@ -391,7 +517,8 @@ impl Engine {
             .filter(|worker| worker.is_alive())
     }
 
-    /// The vector file of a history: texts embedded before from what was kept, the others on all
+    /// The vector file of a history, and how many of its passages are longer than the model reads:
+    /// texts embedded before from what was kept, the others on all
     /// cores.
     async fn make_vectors(
         &self,
@@ -400,15 +527,8 @@ impl Engine {
         chunking: Chunking,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<Uint8Array, EngineError> {
-        let cut = Request::CutHistory {
-            sessions: history.sessions.clone(),
-            chunking,
-        };
-        let (answer, _) = worker.ask(cut, &[], steps(progress), abort).await?;
-        let Answer::Cut { spans, texts } = answer else {
-            return Err(WorkerError::Confused.into());
-        };
+    ) -> Result<(Uint8Array, u32), EngineError> {
+        let (spans, texts, too_long) = cut(worker, history, chunking, progress, abort).await?;
         let model = self.0.loaded.borrow().model.clone();
         let info = model.ok_or_else(|| {
             EngineError::Model("it has to be loaded before a history is embedded".to_owned())
@@ -422,7 +542,7 @@ impl Engine {
         let setup = Setup {
             cache: &self.0.cache,
             info: &info,
-            spec: &info.spec(self.0.wanted.get()),
+            spec: &info.spec.clone().with(self.0.wanted.get()),
             arithmetic: self.arithmetic(),
         };
         let before = known.borrow().len();
@@ -447,7 +567,7 @@ impl Engine {
         }
         self.0.loaded.borrow_mut().texts = Some(known);
         embedded?;
-        Ok(Uint8Array::from(file.encode().as_slice()))
+        Ok((Uint8Array::from(file.encode().as_slice()), too_long))
     }
 
     /// Vectors of texts of the loaded model, from this visit or earlier ones.
@@ -488,12 +608,33 @@ impl Engine {
             .borrow()
             .model
             .as_ref()
-            .map(|model| model.onnx.sha256.clone());
+            .map(|model| model.key.clone());
         let exact = match self.arithmetic() {
             Arithmetic::Int8 => "",
             Arithmetic::Float32 => "float32/",
         };
         format!("{}/{exact}{key}", model.unwrap_or_default())
+    }
+}
+
+async fn cut(
+    worker: &WorkerClient,
+    history: &History,
+    chunking: Chunking,
+    progress: &OnEngineProgress,
+    abort: &Abort,
+) -> Result<(Vec<ChunkSpan>, Vec<String>, u32), EngineError> {
+    let request = Request::CutHistory {
+        sessions: history.sessions.clone(),
+        chunking,
+    };
+    match worker.ask(request, &[], steps(progress), abort).await?.0 {
+        Answer::Cut {
+            spans,
+            texts,
+            too_long,
+        } => Ok((spans, texts, too_long)),
+        _ => Err(WorkerError::Confused.into()),
     }
 }
 

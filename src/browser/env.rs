@@ -2,8 +2,9 @@
 
 use super::abort::Abort;
 use super::clock::now_ms;
-use super::engine::{Engine, EngineError};
+use super::engine::{Engine, EngineError, OnEngineProgress};
 use super::going_on::GoingOn;
+use super::remote::Remote;
 use super::store::{Drawer, Store};
 use super::transport::{Endpoint, Heard, OnHeard, Transport};
 use crate::agent::trace::{CallRecord, PromptRef};
@@ -54,6 +55,11 @@ pub struct EnvParts {
     pub run_id: String,
     /// With its model loaded and the history open.
     pub engine: Engine,
+    /// For texts that are no passages: that of the shipped model, whose similarities everything
+    /// that compares such texts is set for.
+    pub texts: Engine,
+    /// Gives queries their vectors, where the engine does not.
+    pub remote: Option<Rc<Remote>>,
     /// Key of the history opened in the engine.
     pub history: String,
     pub method: SearchMethod,
@@ -196,8 +202,14 @@ impl Env for BrowserEnv {
             history,
             method,
             abort,
+            remote,
             ..
         } = &self.parts;
+        if let Some(remote) = remote {
+            let queries = remote.queries(queries, abort).await.map_err(model_step)?;
+            let found = engine.search_by(history, &queries, top_k, *method, abort);
+            return found.await.map_err(engine_step);
+        }
         engine
             .search(history, queries, top_k, *method, abort)
             .await
@@ -208,11 +220,17 @@ impl Env for BrowserEnv {
         if self.parts.by_words {
             return Ok(texts.iter().map(|text| word_vector(text)).collect());
         }
-        self.parts
-            .engine
-            .embed(texts, &self.parts.abort)
+        let EnvParts {
+            texts: engine,
+            abort,
+            ..
+        } = &self.parts;
+        let quiet: OnEngineProgress = Rc::new(|_| {});
+        engine
+            .ensure_model(&quiet, abort)
             .await
-            .map_err(engine_step)
+            .map_err(engine_step)?;
+        engine.embed(texts, abort).await.map_err(engine_step)
     }
 
     async fn check(
@@ -221,7 +239,7 @@ impl Env for BrowserEnv {
         checks: &[Check],
     ) -> Result<Vec<CheckOutcome>, StepError> {
         self.parts
-            .engine
+            .texts
             .check(output, checks, &self.parts.abort)
             .await
             .map_err(engine_step)

@@ -4,6 +4,7 @@ use super::abort::Abort;
 use super::body::Body;
 use super::error::BrowserError;
 use super::page;
+use crate::embed::registry::fetching::Head;
 use crate::llm::{LlmError, reach};
 use js_sys::Uint8Array;
 use std::rc::Rc;
@@ -148,18 +149,121 @@ pub async fn get(what: Get<'_>) -> Result<Fetched, FetchError> {
     let response = send(request(&what)?, what.url, what.abort).await?;
     let content_type = header(&response, "content-type");
     refuse_status(&url, response.status())?;
-    if content_type
-        .as_deref()
-        .is_some_and(|kind| kind.starts_with("text/html"))
-    {
-        return Err(FetchError::HtmlPage { url });
-    }
+    refuse_page(&url, &response)?;
     Ok(Fetched {
         url: response.url(),
         status: response.status(),
         content_type,
         bytes: read(&response, &what).await?,
     })
+}
+
+/// The rest of a file, from some byte on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub from: u64,
+    /// What the file has to be still, as the host called it; else all of it is wanted.
+    pub if_range: Option<String>,
+}
+
+/// Asks for a file, or for the rest of it, and gives the answer with its body unread.
+pub(super) async fn open(
+    url: &str,
+    part: Option<&Part>,
+    abort: &Abort,
+) -> Result<(Response, Head), FetchError> {
+    if is_mixed_content(url) {
+        return Err(FetchError::MixedContent {
+            url: url.to_owned(),
+        });
+    }
+    let response = match part {
+        None => send(plain(url, "GET", &[], abort)?, url, abort).await?,
+        Some(part) => rest(url, part, abort).await?,
+    };
+    let status = response.status();
+    if status != 416 {
+        refuse_status(url, status)?;
+    }
+    refuse_page(url, &response)?;
+    // With transport compression the header counts other bytes than those that come out.
+    let is_plain = header(&response, "content-encoding").is_none();
+    let length = header(&response, "content-length").filter(|_| is_plain);
+    let head = Head {
+        status,
+        length: length.and_then(|text| text.parse().ok()),
+        range: header(&response, "content-range"),
+        etag: header(&response, "etag"),
+        modified: header(&response, "last-modified"),
+    };
+    Ok((response, head))
+}
+
+/// A host that does not let other sites say `If-Range` refuses the whole request; what comes
+/// without it is compared with what was seen before instead.
+async fn rest(url: &str, part: &Part, abort: &Abort) -> Result<Response, FetchError> {
+    let range = ("range", format!("bytes={}-", part.from));
+    if let Some(tag) = &part.if_range {
+        let headers = [range.clone(), ("if-range", tag.clone())];
+        match send(plain(url, "GET", &headers, abort)?, url, abort).await {
+            Err(FetchError::Unreachable { .. }) => {}
+            answered => return answered,
+        }
+    }
+    send(plain(url, "GET", &[range], abort)?, url, abort).await
+}
+
+/// Whether there is such a file, and its size where the host says so.
+pub(super) async fn size_of(url: &str, abort: &Abort) -> Result<Option<u64>, FetchError> {
+    if is_mixed_content(url) {
+        return Err(FetchError::MixedContent {
+            url: url.to_owned(),
+        });
+    }
+    let mut response = send(plain(url, "HEAD", &[], abort)?, url, abort).await?;
+    if matches!(response.status(), 400 | 403 | 405 | 501) {
+        // Some hosts answer no HEAD. The body is let go of before it comes.
+        response = send(plain(url, "GET", &[], abort)?, url, abort).await?;
+        drop(Body::of(&response));
+    }
+    refuse_status(url, response.status())?;
+    refuse_page(url, &response)?;
+    let is_plain = header(&response, "content-encoding").is_none();
+    let length = header(&response, "content-length").filter(|_| is_plain);
+    Ok(length.and_then(|text| text.parse().ok()))
+}
+
+fn plain(
+    url: &str,
+    method: &str,
+    headers: &[(&str, String)],
+    abort: &Abort,
+) -> Result<Request, FetchError> {
+    let unreachable = |_| FetchError::Unreachable {
+        url: url.to_owned(),
+    };
+    let named = web_sys::Headers::new().map_err(unreachable)?;
+    for (name, value) in headers {
+        named.set(name, value).map_err(unreachable)?;
+    }
+    let init = RequestInit::new();
+    init.set_method(method);
+    init.set_headers_headers(&named);
+    init.set_signal(Some(&abort.signal()));
+    init.set_credentials(RequestCredentials::Omit);
+    // Parts of large files are no use to the browser's own cache.
+    init.set_cache(RequestCache::NoStore);
+    Request::new_with_str_and_init(url, &init).map_err(unreachable)
+}
+
+fn refuse_page(url: &str, response: &Response) -> Result<(), FetchError> {
+    let kind = header(response, "content-type");
+    match kind.is_some_and(|kind| kind.starts_with("text/html")) {
+        true => Err(FetchError::HtmlPage {
+            url: url.to_owned(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Browsers refuse plain http on an https page before they ask anybody, so that can be said.

@@ -105,7 +105,8 @@ pub async fn read(
     Ok(join(&pieces, total))
 }
 
-async fn slice(file: &File, start: u64, end: u64) -> Result<Uint8Array, BrowserError> {
+/// Bytes of a file from `start` to `end`.
+pub(super) async fn slice(file: &File, start: u64, end: u64) -> Result<Uint8Array, BrowserError> {
     let part = file
         .slice_with_f64_and_f64(start as f64, end as f64)
         .map_err(tried("reading a file"))?;

@@ -3,9 +3,9 @@
 //! Nothing here is `Send`: hold these values in local signals or `StoredValue::new_local`.
 //! Reading order: [`error`], [`clock`], [`abort`], [`page`] and [`fetch`] carry everything else;
 //! [`store`] and [`cache`] remember; [`files`] and [`drop`] take in what the visitor brings;
-//! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies, [`collection`] searches a
-//! whole dataset; [`env`] joins them for
-//! a run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that, and
+//! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies, [`collection`] searches
+//! a whole dataset, [`models`] are what the visitor brought to embed with; [`env`] joins them for a
+//! run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that, and
 //! [`signin`] fetches one. [`meter`] counts what calls cost.
 
 pub mod abort;
@@ -16,6 +16,7 @@ pub mod collection;
 pub mod dataset;
 pub mod drop;
 pub mod engine;
+pub mod engines;
 pub mod env;
 pub mod error;
 pub mod fetch;
@@ -28,11 +29,14 @@ mod kept;
 mod library;
 pub mod meter;
 mod model;
+pub mod models;
 mod origin;
 pub mod page;
 pub mod persist;
 mod pool;
+pub mod remote;
 pub mod secrets;
+mod shelf;
 pub mod signin;
 pub mod store;
 pub mod transport;

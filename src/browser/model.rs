@@ -1,52 +1,114 @@
-//! The embedding model that ships with the site: what it is, and its files.
+//! The embedding model of an engine: what it is, and its way into a worker.
 
 use super::abort::Abort;
 use super::cache::{FileCache, Wanted};
 use super::engine::EngineError;
 use super::fetch::{Freshness, Get, OnProgress, Progress, silent};
+use super::models::{self, ModelError};
 use super::page;
+use super::shelf::Shelf;
+use super::worker_client::{WorkerClient, WorkerError};
 use crate::bench::manifest::FileRef;
-use crate::embed::spec::{Arithmetic, ModelSpec, Pooling};
+use crate::embed::registry::kept::passages_key;
+use crate::embed::registry::room::Needs;
+use crate::embed::registry::{KeptModel, Role};
+use crate::embed::spec::{ModelSpec, Pooling};
+use crate::worker::protocol::{Answer, FileBytes, Request};
 use js_sys::{ArrayBuffer, Uint8Array};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// Its folder.
+/// Folder of the shipped model.
 const MODEL: &str = "models/all-minilm-l6-v2/";
 /// Of `model.json`.
 const INFO_LIMIT: u64 = 64 * 1024;
 
-/// `model.json` beside the model's files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An embedding model, ready to be loaded.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
     /// Short name, as embedding sets name it.
     pub name: String,
+    /// Names the model's weights in results.
+    pub sha256: String,
     pub dim: u32,
-    /// Longest input in tokens, special tokens included.
-    pub max_tokens: u32,
-    /// The ONNX file; its hash names the model in results.
-    pub onnx: FileRef,
-    pub tokenizer: FileRef,
-    /// How the vectors of tokens become one, where the graph does not do it.
+    pub spec: ModelSpec,
+    /// Names vectors of passages made with it: equal keys, equal vectors.
+    pub key: String,
+    pub files: Files,
+}
+
+/// Where its files are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Files {
+    /// There is no model.
+    None,
+    /// Beside the page: the ONNX file and the tokenizer.
+    Shipped(FileRef, FileRef),
+    /// On the shelf.
+    Kept(Rc<KeptModel>),
+}
+
+/// `model.json` beside the shipped model's files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Shipped {
+    name: String,
+    dim: u32,
+    max_tokens: u32,
+    /// Its hash names the model in results.
+    onnx: FileRef,
+    tokenizer: FileRef,
     #[serde(default)]
-    pub pool: Option<Pooling>,
-    /// Put before a query.
+    pool: Option<Pooling>,
     #[serde(default)]
-    pub query_prefix: String,
-    /// Put before a passage.
+    query_prefix: String,
     #[serde(default)]
-    pub passage_prefix: String,
+    passage_prefix: String,
 }
 
 impl ModelInfo {
-    /// What the engine has to know.
-    pub fn spec(&self, arithmetic: Arithmetic) -> ModelSpec {
-        ModelSpec {
-            max_tokens: self.max_tokens,
-            pooling: self.pool,
-            query_prefix: self.query_prefix.clone(),
-            passage_prefix: self.passage_prefix.clone(),
-            arithmetic,
+    /// Stands for a model where none was used.
+    pub fn none(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            sha256: String::new(),
+            dim: 0,
+            spec: ModelSpec::plain(0),
+            key: String::new(),
+            files: Files::None,
+        }
+    }
+
+    /// A model on the shelf.
+    pub fn kept(model: Rc<KeptModel>) -> Self {
+        let sha256 = model.sha256();
+        let tokenizer = model.tokenizer().and_then(|file| file.sha256.as_deref());
+        Self {
+            name: model.name.clone(),
+            dim: model.tried.as_ref().map_or(0, |tried| tried.dim),
+            spec: model.spec.clone(),
+            key: passages_key(&sha256, tokenizer.unwrap_or_default(), &model.spec),
+            sha256,
+            files: Files::Kept(model),
+        }
+    }
+
+    /// Whether vectors that a dataset ships for these weights are this model's: they are made of
+    /// texts as they are.
+    pub fn reads_plainly(&self) -> bool {
+        self.spec.passage_prefix.is_empty() && self.spec.normalise
+    }
+
+    /// What it takes of the machine.
+    pub(super) fn needs(&self) -> Needs {
+        match &self.files {
+            Files::None => Needs::default(),
+            Files::Shipped(onnx, tokenizer) => Needs {
+                weights: onnx.bytes,
+                tokenizer: tokenizer.bytes,
+                hidden: u64::from(self.dim),
+                tokens: u64::from(self.spec.max_tokens),
+            },
+            Files::Kept(model) => models::needs(model),
         }
     }
 }
@@ -62,8 +124,8 @@ pub struct EngineProgress {
 
 pub type OnEngineProgress = Rc<dyn Fn(EngineProgress)>;
 
-/// What `model.json` says.
-pub(super) async fn info(cache: &FileCache, abort: &Abort) -> Result<ModelInfo, EngineError> {
+/// The shipped model, by its `model.json`.
+pub(super) async fn shipped(cache: &FileCache, abort: &Abort) -> Result<ModelInfo, EngineError> {
     let url = page::resolve(&format!("{MODEL}model.json"))?;
     let progress = silent();
     let get = Get {
@@ -75,26 +137,117 @@ pub(super) async fn info(cache: &FileCache, abort: &Abort) -> Result<ModelInfo, 
         abort,
     };
     let (bytes, is_kept_copy) = cache.fresh(get).await?;
-    let info = serde_json::from_slice(&bytes.to_vec())
+    let info: Shipped = serde_json::from_slice(&bytes.to_vec())
         .map_err(|error| EngineError::Model(format!("{url}: {error}")))?;
     if !is_kept_copy {
         cache.keep_fresh(&url, &bytes).await;
     }
-    Ok(info)
+    Ok(ModelInfo {
+        name: info.name,
+        sha256: info.onnx.sha256.clone(),
+        dim: info.dim,
+        spec: ModelSpec {
+            max_tokens: info.max_tokens,
+            pooling: info.pool,
+            query_prefix: info.query_prefix,
+            passage_prefix: info.passage_prefix,
+            ..ModelSpec::plain(info.max_tokens)
+        },
+        key: info.onnx.sha256.clone(),
+        files: Files::Shipped(info.onnx, info.tokenizer),
+    })
 }
 
-/// The ONNX file, then the tokenizer.
-pub(super) async fn files(
-    cache: &FileCache,
+/// Loads a model into a worker, to be read as `spec` says. A kept one goes piece by piece, so that
+/// nobody ever holds two copies of it.
+pub(super) async fn load(
+    worker: &WorkerClient,
+    cache: Option<&FileCache>,
     info: &ModelInfo,
+    spec: &ModelSpec,
     progress: &OnEngineProgress,
     abort: &Abort,
-) -> Result<[ArrayBuffer; 2], EngineError> {
-    let shown = bytes_of("loading the embedding model", progress);
-    let onnx = file(cache, &info.onnx, &shown, abort).await?;
-    let shown = bytes_of("loading the tokenizer", progress);
-    let tokenizer = file(cache, &info.tokenizer, &shown, abort).await?;
-    Ok([onnx, tokenizer].map(|file| file.buffer()))
+) -> Result<Answer, EngineError> {
+    let (pieces, buffers) = match (&info.files, cache) {
+        (Files::Shipped(onnx, tokenizer), Some(cache)) => {
+            let shown = bytes_of("loading the embedding model", progress);
+            let onnx = file(cache, onnx, &shown, abort).await?;
+            let shown = bytes_of("loading the tokenizer", progress);
+            let tokenizer = file(cache, tokenizer, &shown, abort).await?;
+            let buffers = [onnx, tokenizer].map(|file| file.buffer());
+            (Vec::new(), buffers.to_vec())
+        }
+        (Files::Kept(model), _) => kept(worker, model, progress, abort).await?,
+        _ => return Err(EngineError::Model("there is none to load".to_owned())),
+    };
+    let request = Request::LoadModel {
+        name: info.name.clone(),
+        pieces,
+        spec: spec.clone(),
+    };
+    progress(EngineProgress {
+        what: "opening the embedding model".to_owned(),
+        done: 0,
+        total: None,
+    });
+    Ok(worker.ask(request, &buffers, None, abort).await?.0)
+}
+
+/// Hands the pieces of a kept model over; gives what the last request needs.
+async fn kept(
+    worker: &WorkerClient,
+    model: &KeptModel,
+    progress: &OnEngineProgress,
+    abort: &Abort,
+) -> Result<(Vec<FileBytes>, Vec<ArrayBuffer>), EngineError> {
+    let shelf = Shelf::open().await?;
+    let of = model.weights();
+    let (mut files, mut done, mut tokenizer) = (Vec::new(), 0, None);
+    for (at, file) in model.files.iter().enumerate() {
+        if file.role == Role::Tokenizer {
+            let whole = Uint8Array::new_with_length(file.kept() as u32);
+            let mut place = 0;
+            for number in 0..file.pieces.len() {
+                let piece = models::piece(&shelf, model, at, number).await?;
+                whole.set(&piece, place);
+                place += piece.length();
+            }
+            tokenizer = Some(whole.buffer());
+            continue;
+        }
+        for number in 0..file.pieces.len() {
+            let piece = models::piece(&shelf, model, at, number).await?;
+            let request = Request::ModelPiece {
+                first: done == 0,
+                of,
+            };
+            let (answer, _) = worker.ask(request, &[piece.buffer()], None, abort).await?;
+            let Answer::PieceTaken { bytes } = answer else {
+                return Err(WorkerError::Confused.into());
+            };
+            done = bytes;
+            progress(EngineProgress {
+                what: format!("loading {}", model.name),
+                done,
+                total: Some(of),
+            });
+        }
+        files.push(FileBytes {
+            name: file.name.clone(),
+            bytes: file.kept(),
+        });
+    }
+    Ok((files, tokenizer.into_iter().collect()))
+}
+
+impl From<ModelError> for EngineError {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Cancelled => Self::Cancelled,
+            ModelError::Trial(error) => error,
+            error => Self::Model(error.to_string()),
+        }
+    }
 }
 
 async fn file(

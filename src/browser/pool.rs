@@ -5,6 +5,7 @@ use super::abort::Abort;
 use super::cache::FileCache;
 use super::engine::EngineError;
 use super::model::{self, EngineProgress, ModelInfo, OnEngineProgress};
+use super::models::device_memory;
 use super::page;
 use super::worker_client::{WorkerClient, WorkerError};
 use crate::embed::spec::{Arithmetic, ModelSpec};
@@ -76,7 +77,10 @@ impl Pool {
         };
         let bytes: usize = texts.iter().map(String::len).sum();
         let helpers = match bytes {
-            HELPERS_FROM_BYTES.. => page::cores().min(MOST_WORKERS) - 1,
+            HELPERS_FROM_BYTES.. => {
+                let cores = page::cores().min(MOST_WORKERS);
+                setup.info.needs().workers(cores, device_memory()) - 1
+            }
             _ => 0,
         };
         let first = work.empty(front);
@@ -113,12 +117,10 @@ impl Pool {
 async fn start(setup: Setup<'_>, abort: &Abort) -> Result<Rc<WorkerClient>, EngineError> {
     let quiet: OnEngineProgress = Rc::new(|_| {});
     let helper = WorkerClient::start(setup.arithmetic).await?;
-    let files = model::files(setup.cache, setup.info, &quiet, abort).await?;
-    let request = Request::LoadModel {
-        name: setup.info.name.clone(),
-        spec: setup.spec.clone(),
-    };
-    match helper.ask(request, &files, None, abort).await?.0 {
+    let Setup {
+        cache, info, spec, ..
+    } = setup;
+    match model::load(&helper, Some(cache), info, spec, &quiet, abort).await? {
         Answer::ModelLoaded { .. } => Ok(Rc::new(helper)),
         _ => Err(WorkerError::Confused.into()),
     }

@@ -8,6 +8,7 @@ use super::meter::Meter;
 use super::page;
 pub use super::wire::Limits;
 use super::wire::Wire;
+use crate::llm::embeddings::{self, Texts, Vectors};
 use crate::llm::http::{HttpRequest, HttpResponse};
 use crate::llm::provider::Provider;
 use crate::llm::quirks::{JsonSupport, OutputLimitField, Quirks};
@@ -61,6 +62,16 @@ pub struct Delivered {
     pub duration_ms: f64,
 }
 
+/// Vectors and what it took to get them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedded {
+    pub vectors: Vectors,
+    /// Attempts after the first.
+    pub retries: u32,
+    pub started_ms: f64,
+    pub duration_ms: f64,
+}
+
 /// Handle; clones share what was learned about each endpoint and model.
 #[derive(Clone, Default)]
 pub struct Transport {
@@ -87,6 +98,130 @@ impl Transport {
         let keys: Vec<&ApiKey> = endpoint.key.iter().collect();
         let call = self.attempts(endpoint, chat.clone(), heard, abort);
         call.await.map_err(|error| error.scrubbed(&keys))
+    }
+
+    /// Vectors of texts, by one call with its retries. Too long a text or too many of them are the
+    /// caller's to deal with.
+    pub async fn embed(
+        &self,
+        endpoint: &Endpoint,
+        texts: &Texts,
+        heard: &OnHeard,
+        abort: &Abort,
+    ) -> Result<Embedded, LlmError> {
+        let keys: Vec<&ApiKey> = endpoint.key.iter().collect();
+        let call = self.embed_attempts(endpoint, texts, heard, abort);
+        call.await.map_err(|error| error.scrubbed(&keys))
+    }
+
+    /// One vector, asked for once: for the test button.
+    pub async fn test_embedding(
+        &self,
+        endpoint: &Endpoint,
+        texts: &Texts,
+    ) -> Result<Embedded, LlmError> {
+        let policy = Policy {
+            max_attempts: 1,
+            max_unreachable_attempts: 1,
+            ..self.policy
+        };
+        let impatient = Self {
+            policy,
+            ..self.clone()
+        };
+        let unheard: OnHeard = Rc::new(|_: Heard<'_>| {});
+        let abort = Abort::new();
+        match impatient.embed(endpoint, texts, &unheard, &abort).await {
+            Err(LlmError::Unreachable { base_url, .. }) => {
+                let reasons = self.why_unreachable(endpoint, &abort).await;
+                Err(LlmError::Unreachable { base_url, reasons })
+            }
+            tested => tested,
+        }
+    }
+
+    async fn embed_attempts(
+        &self,
+        endpoint: &Endpoint,
+        texts: &Texts,
+        heard: &OnHeard,
+        abort: &Abort,
+    ) -> Result<Embedded, LlmError> {
+        let Endpoint {
+            base_url,
+            key,
+            limits,
+        } = endpoint;
+        reach::allowed_from(&page::origin(), base_url)?;
+        let seen = |response: &HttpResponse| self.gates.learn(base_url, response);
+        let wire = Wire {
+            provider: Provider::from_url(base_url),
+            base_url,
+            limits,
+            abort,
+            seen: &seen,
+        };
+        // What purse and pace look at: a prompt of these texts and no answer.
+        let chat = Chat {
+            model: texts.model.clone(),
+            messages: vec![crate::llm::Message::User {
+                text: texts.input.join("\n"),
+            }],
+            max_tokens: Some(0),
+            ..Chat::default()
+        };
+        let request = embeddings::encode(texts, key.as_ref(), base_url)?;
+        let (started_ms, mut attempt) = (now_ms(), 1);
+        loop {
+            let reserved = self.meter.reserve(base_url, &chat, request.body.len())?;
+            let held = |wait_seconds: f64| {
+                let reason = "the provider's limit for each minute is used up".to_owned();
+                heard(Heard::Again {
+                    reason,
+                    wait_seconds,
+                });
+            };
+            let pass = self.gates.pass(base_url, &chat, held, abort).await?;
+            let response = wire.whole(&request).await;
+            let outcome = response.and_then(|response| {
+                seen(&response);
+                embeddings::decode(&response, texts.input.len())
+            });
+            pass.end(&outcome);
+            match &outcome {
+                Ok(vectors) => reserved.settle(base_url, &texts.model, vectors.usage.as_ref()),
+                Err(error) if error.may_be_charged() => {
+                    reserved.settle(base_url, &texts.model, None)
+                }
+                Err(_) => drop(reserved),
+            }
+            let error = match outcome {
+                Ok(vectors) => {
+                    return Ok(Embedded {
+                        vectors,
+                        retries: attempt - 1,
+                        started_ms,
+                        duration_ms: now_ms() - started_ms,
+                    });
+                }
+                Err(error) => error,
+            };
+            let policy = Policy {
+                jitter: js_sys::Math::random(),
+                ..self.policy
+            };
+            let next = retry::decide(&error, attempt, &Quirks::default(), None, &policy);
+            let Decision::RetryAfter { seconds, note } = next else {
+                return Err(error);
+            };
+            let keys: Vec<&ApiKey> = key.iter().collect();
+            heard(Heard::Again {
+                reason: note.unwrap_or_else(|| error.scrubbed(&keys).to_string()),
+                wait_seconds: seconds,
+            });
+            wait(seconds, abort).await?;
+            attempt += 1;
+        }
     }
 
     /// One word from a model, asked once: for the test button.

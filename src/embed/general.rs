@@ -2,9 +2,11 @@
 //! encoder does not know.
 
 use super::EmbedError;
+use super::file::ModelFile;
 use super::spec::Pooling;
 use crate::encoder::pool;
 use std::sync::Arc;
+use tract_onnx::pb;
 use tract_onnx::prelude::*;
 
 /// Names of the inputs that are fed; a graph has the first and any of the others.
@@ -19,8 +21,8 @@ pub(super) struct General {
 
 impl General {
     /// Reads and optimises the graph once for inputs of any length.
-    pub fn load(onnx: &[u8]) -> Result<Self, EmbedError> {
-        load(onnx).map_err(|e| EmbedError::Model {
+    pub fn load(file: &ModelFile) -> Result<Self, EmbedError> {
+        load(file).map_err(|e| EmbedError::Model {
             why: format!("{e:#}"),
         })
     }
@@ -60,8 +62,51 @@ impl General {
     }
 }
 
-fn load(onnx: &[u8]) -> TractResult<General> {
-    let mut model = tract_onnx::onnx().model_for_read(&mut &*onnx)?;
+/// Names that only models which write text have: what they said so far.
+const PAST: &str = "past_key_values";
+
+/// The graph with its weights, wherever they lay.
+fn proto(file: &ModelFile) -> TractResult<pb::ModelProto> {
+    let mut proto = tract_onnx::onnx().proto_model_for_read(&mut file.graph())?;
+    for tensor in proto
+        .graph
+        .iter_mut()
+        .flat_map(|graph| &mut graph.initializer)
+    {
+        if tensor.external_data.is_empty() {
+            continue;
+        }
+        let entry = |key: &str| {
+            let entries = tensor.external_data.iter();
+            let found = entries.rev().find(|entry| entry.key == key);
+            found.map(|entry| entry.value.clone())
+        };
+        let number = |key: &str| entry(key).map(|text| text.parse::<usize>()).transpose();
+        let name = entry("location").unwrap_or_default();
+        let Some(data) = file.data(&name) else {
+            return Err(TractError::msg(format!(
+                "its weights are in the file {name}, which is missing"
+            )));
+        };
+        let start = number("offset")?.unwrap_or(0);
+        let end = number("length")?.map_or(data.len(), |length| start.saturating_add(length));
+        let Some(bytes) = data.get(start..end) else {
+            return Err(TractError::msg(format!(
+                "{name} has {} bytes, and the weights '{}' end at {end}: it is cut or of another model",
+                data.len(),
+                tensor.name
+            )));
+        };
+        tensor.raw_data = bytes.to_vec();
+        tensor.external_data.clear();
+        tensor.data_location = None;
+    }
+    Ok(proto)
+}
+
+fn load(file: &ModelFile) -> TractResult<General> {
+    let onnx = tract_onnx::onnx().with_ignore_value_info(true);
+    let mut model = onnx.model_for_proto_model(&proto(file)?)?;
     let names: Vec<String> = model
         .input_outlets()?
         .iter()
@@ -69,6 +114,11 @@ fn load(onnx: &[u8]) -> TractResult<General> {
         .collect();
     let known = |name: &String| INPUTS.into_iter().find(|known| known == name);
     let Some(inputs) = names.iter().map(known).collect::<Option<Vec<_>>>() else {
+        if names.iter().any(|name| name.contains(PAST)) {
+            return Err(TractError::msg(
+                "it is a decoder, a model that writes text and gives no vector of a text",
+            ));
+        }
         return Err(TractError::msg(format!(
             "its inputs are {}, and only {} can be given",
             names.join(", "),

@@ -46,6 +46,17 @@ impl TextVectors {
         }
     }
 
+    /// Components of a vector.
+    pub fn dim(&self) -> u32 {
+        self.dim as u32
+    }
+
+    /// Reads a file of vectors of whatever length.
+    pub fn decode_any(bytes: &[u8]) -> Option<Self> {
+        let dim = u32::from_le_bytes(*bytes.get(8..)?.first_chunk()?);
+        Self::decode(bytes, dim).filter(|_| dim > 0)
+    }
+
     /// Scale and row of a text.
     pub fn get(&self, hash: &TextHash) -> Option<(f32, &[i8])> {
         let place = *self.places.get(hash)?;
@@ -136,6 +147,8 @@ mod tests {
         assert_eq!((scale, row), (0.8 / 127.0, &[95i8, -127][..]));
         assert_eq!(again.get(&hash("c")), None);
         assert_eq!(again.len(), 2);
+        assert_eq!(TextVectors::decode_any(&kept.encode()), Some(again));
+        assert_eq!(TextVectors::decode_any(b"IBAT"), None);
     }
 
     #[test]

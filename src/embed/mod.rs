@@ -3,7 +3,7 @@
 //! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, at [`sentences`] where that is
 //! wanted, [`model`] embeds: by [`crate::encoder`], which is fast and knows the BERT family, or by
 //! `general`, which is exact and knows
-//! most of ONNX. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively;
+//! most of ONNX. [`registry`] knows models beside the shipped one. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively;
 //! [`windows`] cuts by words while there is no tokenizer.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
@@ -11,11 +11,14 @@ pub mod bulk;
 #[cfg(feature = "engine")]
 pub mod chunk;
 #[cfg(feature = "engine")]
+pub mod file;
+#[cfg(feature = "engine")]
 #[cfg_attr(not(feature = "general"), path = "no_general.rs")]
 mod general;
 pub mod kept;
 #[cfg(feature = "engine")]
 pub mod model;
+pub mod registry;
 #[cfg(feature = "engine")]
 pub mod sentences;
 pub mod spec;
@@ -28,6 +31,8 @@ pub mod windows;
 pub use bulk::embed_sessions;
 #[cfg(feature = "engine")]
 pub use chunk::{chunk_sessions, passages};
+#[cfg(feature = "engine")]
+pub use file::ModelFile;
 #[cfg(feature = "engine")]
 pub use model::{Embedder, Embedding};
 pub use spec::{Arithmetic, ModelSpec, Pooling};

@@ -1,10 +1,11 @@
 //! The embedding model: text in, unit vector out. The same code runs natively and in the browser.
 
 use super::EmbedError;
+use super::file::ModelFile;
 use super::general::General;
 use super::spec::{Arithmetic, ModelSpec, Pooling};
 use super::tokens::TextTokenizer;
-use crate::encoder::{Encoder, Run};
+use crate::encoder::{Encoder, Run, outline};
 
 /// Tokenizer and encoder of one embedding model.
 pub struct Embedder {
@@ -45,14 +46,16 @@ enum State {
 }
 
 impl Embedder {
-    /// Reads the ONNX file and its `tokenizer.json`.
+    /// Reads the model's files and its `tokenizer.json`.
     pub fn load(
-        onnx: impl Into<Vec<u8>>,
+        file: impl Into<ModelFile>,
         tokenizer: &[u8],
         spec: ModelSpec,
     ) -> Result<Self, EmbedError> {
+        let file = file.into();
         let tokenizer = TextTokenizer::load(tokenizer)?;
-        let (engine, fallback) = engine(onnx.into(), &spec)?;
+        check(&file, &tokenizer)?;
+        let (engine, fallback) = engine(file, &spec)?;
         let mut embedder = Self {
             tokenizer,
             engine,
@@ -72,6 +75,16 @@ impl Embedder {
     pub fn embed(&self, text: &str) -> Result<Embedding, EmbedError> {
         let mut embeddings = self.embed_all(&[text])?;
         Ok(embeddings.pop().expect("one text gives one vector"))
+    }
+
+    /// Whether a passage, with what is put before it, is longer than the model reads.
+    pub fn cuts(&self, passage: &str) -> Result<bool, EmbedError> {
+        let text = format!("{}{passage}", self.spec.passage_prefix);
+        // A token has at least one byte.
+        if text.len() < self.max_tokens() as usize / 2 {
+            return Ok(false);
+        }
+        Ok(self.tokenizer.encode(&text, self.max_tokens())?.truncated)
     }
 
     /// Embeds texts together; no vector depends on its neighbours.
@@ -129,10 +142,14 @@ impl Embedder {
             (Engine::General(_), State::General(vectors)) => vectors,
             _ => unreachable!("a batch is finished by the embedder that started it"),
         };
+        let graph_does = matches!(&self.engine, Engine::Fused(encoder, _) if encoder.normalises());
         let parts = vectors.into_iter().zip(batch.ids).zip(batch.truncated);
         parts
             .map(|((vector, ids), truncated)| Embedding {
-                vector: unit(vector),
+                vector: match self.spec.normalise || graph_does {
+                    true => unit(vector),
+                    false => vector,
+                },
                 tokens: ids.len() as u32,
                 truncated,
             })
@@ -174,12 +191,53 @@ impl Embedder {
     }
 }
 
-/// The encoder of this crate if it may and can, else the general engine and the reason.
-fn engine(onnx: Vec<u8>, spec: &ModelSpec) -> Result<(Engine, Option<String>), EmbedError> {
-    if spec.arithmetic == Arithmetic::Float32 {
-        return Ok((Engine::General(General::load(&onnx)?), None));
+/// Whether the graph can be an embedding model and the tokenizer its own, before anything is loaded.
+fn check(file: &ModelFile, tokenizer: &TextTokenizer) -> Result<(), EmbedError> {
+    let refuse = |why: String| Err(EmbedError::Model { why });
+    let outline = match outline(file) {
+        Ok(outline) => outline,
+        Err(why) => return refuse(format!("it is no ONNX file, or a damaged one: {}", why.0)),
+    };
+    if let Some(name) = outline.missing {
+        return refuse(format!(
+            "its weights are in the file {name}, which is missing: it has to lie beside the ONNX file"
+        ));
     }
-    let (why, onnx) = match Encoder::read(onnx) {
+    if outline
+        .inputs
+        .iter()
+        .any(|name| name.starts_with("past_key_value"))
+    {
+        return refuse(
+            "it is a decoder, a model that writes text and gives no vector of a text".to_owned(),
+        );
+    }
+    let has = |names: &[String], part: &str| names.iter().any(|name| name.contains(part));
+    let gives_vectors = ["embedding", "hidden", "pooler"];
+    if has(&outline.outputs, "logits")
+        && !gives_vectors.iter().any(|part| has(&outline.outputs, part))
+    {
+        return refuse(
+            "it gives scores (logits) and no vectors: it is made to sort, to rank or to write"
+                .to_owned(),
+        );
+    }
+    if let Some(known) = outline.vocabulary
+        && let Some(largest) = tokenizer.id_beyond(known)
+    {
+        return refuse(format!(
+            "its vocabulary has {known} tokens and tokenizer.json gives numbers up to {largest}: they do not belong together"
+        ));
+    }
+    Ok(())
+}
+
+/// The encoder of this crate if it may and can, else the general engine and the reason.
+fn engine(file: ModelFile, spec: &ModelSpec) -> Result<(Engine, Option<String>), EmbedError> {
+    if spec.arithmetic == Arithmetic::Float32 {
+        return Ok((Engine::General(General::load(&file)?), None));
+    }
+    let (why, file) = match Encoder::read(file) {
         Ok(encoder) => match encoder.pooling().or(spec.pooling) {
             Some(pooling) => return Ok((Engine::Fused(Box::new(encoder), pooling), None)),
             None => {
@@ -188,9 +246,9 @@ fn engine(onnx: Vec<u8>, spec: &ModelSpec) -> Result<(Engine, Option<String>), E
                 });
             }
         },
-        Err((why, onnx)) => (why.0, onnx),
+        Err((why, file)) => (why.0, file),
     };
-    match General::load(&onnx) {
+    match General::load(&file) {
         Ok(general) => Ok((Engine::General(general), Some(why))),
         Err(EmbedError::General { .. }) => Err(EmbedError::General { why }),
         Err(error) => Err(error),

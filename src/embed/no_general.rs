@@ -1,6 +1,7 @@
 //! In the place of the general engine where the program is built without it.
 
 use super::EmbedError;
+use super::file::ModelFile;
 use super::spec::Pooling;
 use std::convert::Infallible;
 
@@ -8,7 +9,7 @@ use std::convert::Infallible;
 pub(super) struct General(Infallible);
 
 impl General {
-    pub fn load(_: &[u8]) -> Result<Self, EmbedError> {
+    pub fn load(_: &ModelFile) -> Result<Self, EmbedError> {
         let why = "float32 arithmetic, or a graph that the encoder does not know".to_owned();
         Err(EmbedError::General { why })
     }

@@ -32,6 +32,10 @@ pub struct ModelSpec {
     /// `None` where the graph pools.
     #[serde(default)]
     pub pooling: Option<Pooling>,
+    /// Whether vectors are made unit vectors, so that products of them are cosines. Only models that
+    /// are compared by plain products are not.
+    #[serde(default = "yes")]
+    pub normalise: bool,
     /// Put before a query.
     #[serde(default)]
     pub query_prefix: String,
@@ -48,6 +52,7 @@ impl ModelSpec {
         Self {
             max_tokens,
             pooling: None,
+            normalise: true,
             query_prefix: String::new(),
             passage_prefix: String::new(),
             arithmetic: Arithmetic::default(),
@@ -58,4 +63,8 @@ impl ModelSpec {
     pub fn with(self, arithmetic: Arithmetic) -> Self {
         Self { arithmetic, ..self }
     }
+}
+
+fn yes() -> bool {
+    true
 }

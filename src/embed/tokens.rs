@@ -59,6 +59,12 @@ impl TextTokenizer {
             .collect())
     }
 
+    /// The largest token number, if it is not below `vocabulary`.
+    pub fn id_beyond(&self, vocabulary: usize) -> Option<u32> {
+        let largest = self.inner.get_vocab(true).into_values().max()?;
+        (largest as usize >= vocabulary).then_some(largest)
+    }
+
     fn plain(&self, text: &str) -> Result<Encoding, EmbedError> {
         self.inner.encode(text, false).map_err(refused)
     }

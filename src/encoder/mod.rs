@@ -2,7 +2,7 @@
 //! activations, hand-written lanes. Several times as fast as the general engine and a third of its
 //! memory; what it does not recognise is left to that engine.
 //!
-//! [`onnx`] reads the file, [`recognise`] finds the encoder in the graph, [`gemm`], [`attention`]
+//! [`onnx`] reads the file, [`recognise`] finds the encoder in the graph and [`weights`] its numbers, [`gemm`], [`attention`]
 //! and [`lanes`] compute.
 
 mod attention;
@@ -11,13 +11,15 @@ mod lanes;
 mod onnx;
 mod recognise;
 mod tables;
+mod weights;
 
 pub use onnx::Unfit;
 
-use crate::embed::Pooling;
+use crate::embed::{ModelFile, Pooling};
 use attention::{Head, Inputs};
 use gemm::{Linear, Rows, Source};
 use lanes::F4;
+use onnx::Graph;
 use tables::{Embeddings, RelativeBias};
 
 /// Rows that go through the feed-forward layers together; their inner values stay in the cache.
@@ -25,8 +27,35 @@ const BLOCK: usize = 128;
 
 /// An encoder with its weights, most of them within the bytes of the model file.
 pub struct Encoder {
-    file: Vec<u8>,
+    file: ModelFile,
     parts: Parts,
+}
+
+/// What a graph says of itself, whoever runs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+    /// A data file that weights lie in and that is not there.
+    pub missing: Option<String>,
+    /// Tokens that can be looked up, where that can be seen.
+    pub vocabulary: Option<usize>,
+}
+
+/// Reads no more of a graph than it says of itself. Fails on what is no ONNX file, or a cut one.
+pub fn outline(file: &ModelFile) -> Result<Outline, Unfit> {
+    let graph = read(file)?;
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Ok(Outline {
+        inputs: owned(&graph.inputs),
+        outputs: owned(&graph.outputs),
+        missing: graph.missing_data().map(str::to_owned),
+        vocabulary: graph.rows_looked_up_by("input_ids"),
+    })
+}
+
+fn read(file: &ModelFile) -> Result<Graph<'_>, Unfit> {
+    Graph::read(file.bytes(), file.graph().len(), &|name| file.place(name))
 }
 
 /// What the graph was found to be.
@@ -39,6 +68,8 @@ struct Parts {
     bias: Option<RelativeBias>,
     /// What the graph itself makes of the last layer.
     pooling: Option<Pooling>,
+    /// Whether the graph makes unit vectors.
+    normalises: bool,
 }
 
 /// Layer normalisation.
@@ -85,7 +116,7 @@ struct Scratch {
 
 impl Encoder {
     /// Finds the encoder in an ONNX file, or says why there is none and gives the file back.
-    pub fn read(file: Vec<u8>) -> Result<Self, (Unfit, Vec<u8>)> {
+    pub fn read(file: ModelFile) -> Result<Self, (Unfit, ModelFile)> {
         match recognise::parts(&file) {
             Ok(parts) => Ok(Self { file, parts }),
             Err(why) => Err((why, file)),
@@ -102,6 +133,11 @@ impl Encoder {
         self.parts.pooling
     }
 
+    /// Whether the graph makes unit vectors; [`Encoder::finish`] does not.
+    pub fn normalises(&self) -> bool {
+        self.parts.normalises
+    }
+
     /// The longest input that the position table serves.
     pub fn max_tokens(&self) -> usize {
         self.parts.embeddings.longest()
@@ -114,7 +150,7 @@ impl Encoder {
         for text in texts {
             self.parts
                 .embeddings
-                .append(&self.file, text, &mut hidden)?;
+                .append(self.file.bytes(), text, &mut hidden)?;
         }
         self.parts.norm.apply(&mut hidden, self.parts.hidden);
         Ok(Run {
@@ -164,9 +200,9 @@ impl Encoder {
         let (keys, others) = others.split_at_mut(size);
         let (values, context) = others.split_at_mut(size);
         rows.fill(Source::whole(&run.hidden, width), layer.query.most());
-        layer.query.write(&self.file, rows, panel, queries);
-        layer.key.write(&self.file, rows, panel, keys);
-        layer.value.write(&self.file, rows, panel, values);
+        layer.query.write(self.file.bytes(), rows, panel, queries);
+        layer.key.write(self.file.bytes(), rows, panel, keys);
+        layer.value.write(self.file.bytes(), rows, panel, values);
         let mut start = 0;
         for length in &run.lengths {
             let text = start..start + length * width;
@@ -190,7 +226,9 @@ impl Encoder {
             }
         }
         rows.fill(Source::whole(context, width), layer.output.most());
-        layer.output.add(&self.file, rows, panel, &mut run.hidden);
+        layer
+            .output
+            .add(self.file.bytes(), rows, panel, &mut run.hidden);
         layer.attention_norm.apply(&mut run.hidden, width);
     }
 
@@ -202,9 +240,9 @@ impl Encoder {
         for block in run.hidden.chunks_mut(BLOCK * width) {
             rows.fill(Source::whole(block, width), layer.up.most());
             inner.resize(block.len() / width * layer.up.outputs, 0.0);
-            layer.up.write_gelu(&self.file, rows, panel, inner);
+            layer.up.write_gelu(self.file.bytes(), rows, panel, inner);
             rows.fill(Source::whole(inner, layer.up.outputs), layer.down.most());
-            layer.down.add(&self.file, rows, panel, block);
+            layer.down.add(self.file.bytes(), rows, panel, block);
         }
         layer.norm.apply(&mut run.hidden, width);
     }

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 /// `TensorProto.DataType`.
 pub(super) const FLOAT: u64 = 1;
+pub(super) const UINT8: u64 = 2;
 pub(super) const INT8: u64 = 3;
 pub(super) const INT32: u64 = 6;
 pub(super) const INT64: u64 = 7;
@@ -28,6 +29,7 @@ pub(super) struct Graph<'a> {
     /// Output name to index of its node.
     makers: HashMap<&'a str, usize>,
     tensors: HashMap<&'a str, Tensor>,
+    pub inputs: Vec<&'a str>,
     pub outputs: Vec<&'a str>,
 }
 
@@ -57,7 +59,8 @@ pub(super) struct Tensor {
     /// Numbers that stand as protocol buffer fields; constants of a few elements.
     floats: Vec<f32>,
     ints: Vec<i64>,
-    external: bool,
+    /// Name of the data file it would lie in, which is not there.
+    missing: Option<String>,
 }
 
 impl Tensor {
@@ -68,8 +71,16 @@ impl Tensor {
 
     /// Where its bytes lie in the file, when there is one for each element.
     pub fn bytes(&self) -> Option<Range<usize>> {
-        let fits = self.kind == INT8 && self.raw.len() == self.len();
+        let fits = matches!(self.kind, INT8 | UINT8) && self.raw.len() == self.len();
         fits.then(|| self.raw.clone())
+    }
+
+    /// Its single byte, for example a zero point; bytes without a sign count from 0.
+    pub fn byte(&self, file: &[u8]) -> Option<i16> {
+        match (self.kind, self.ints(file)?[..].as_ref()) {
+            (INT8 | UINT8, [one]) => i16::try_from(*one).ok(),
+            _ => None,
+        }
     }
 
     /// Where its floats lie in the file, four bytes each, not aligned.
@@ -95,7 +106,8 @@ impl Tensor {
             INT64 if !raw.is_empty() => whole(raw, i64::from_le_bytes),
             INT32 if !raw.is_empty() => whole(raw, |b| i64::from(i32::from_le_bytes(b))),
             INT8 if !raw.is_empty() => whole(raw, |b| i64::from(i8::from_le_bytes(b))),
-            INT64 | INT32 | INT8 => self.ints.clone(),
+            UINT8 if !raw.is_empty() => whole(raw, |b| i64::from(u8::from_le_bytes(b))),
+            INT64 | INT32 | INT8 | UINT8 => self.ints.clone(),
             _ => return None,
         };
         (found.len() == self.len()).then_some(found)
@@ -112,13 +124,14 @@ fn whole<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T>
 }
 
 impl<'a> Graph<'a> {
-    /// Reads the graph of a model file.
-    pub fn read(file: &'a [u8]) -> Result<Self, Unfit> {
+    /// Reads the graph of a model file; weights that lie apart are where `data` says that their
+    /// files lie in it.
+    pub fn read(file: &'a [u8], graph_end: usize, data: Data<'_>) -> Result<Self, Unfit> {
         let mut graph = Self::default();
         let mut found = false;
-        for field in Fields::new(file, 0..file.len()) {
+        for field in Fields::new(file, 0..graph_end) {
             if let (7, Value::Bytes(range)) = field? {
-                graph.take(file, range)?;
+                graph.take(file, range, data)?;
                 found = true;
             }
         }
@@ -129,7 +142,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn take(&mut self, file: &'a [u8], range: Range<usize>) -> Result<(), Unfit> {
+    fn take(&mut self, file: &'a [u8], range: Range<usize>, data: Data<'_>) -> Result<(), Unfit> {
         for field in Fields::new(file, range) {
             match field? {
                 (1, Value::Bytes(range)) => {
@@ -140,9 +153,10 @@ impl<'a> Graph<'a> {
                     self.nodes.push(node);
                 }
                 (5, Value::Bytes(range)) => {
-                    let (name, tensor) = tensor(file, range)?;
+                    let (name, tensor) = tensor(file, range, data)?;
                     self.tensors.insert(name, tensor);
                 }
+                (11, Value::Bytes(range)) => self.inputs.push(value_name(file, range)?),
                 (12, Value::Bytes(range)) => self.outputs.push(value_name(file, range)?),
                 _ => {}
             }
@@ -182,12 +196,36 @@ impl<'a> Graph<'a> {
             let node = self.made_by(name, "Constant")?;
             node.attributes.iter().find_map(|a| a.tensor.as_ref())
         });
-        found.filter(|tensor| !tensor.external)
+        found.filter(|tensor| tensor.missing.is_none())
     }
 
-    /// Whether a weight lies in another file.
-    pub fn has_external_weights(&self) -> bool {
-        self.tensors.values().any(|tensor| tensor.external)
+    /// A data file that a weight lies in and that is not there.
+    pub fn missing_data(&self) -> Option<&str> {
+        let mut missing = self.tensors.values().filter_map(|t| t.missing.as_deref());
+        missing.next()
+    }
+
+    /// Rows of the table that is looked up by the graph's input `input`.
+    pub fn rows_looked_up_by(&self, input: &str) -> Option<usize> {
+        let lookups = self.nodes.iter().filter(|node| {
+            node.op == "Gather"
+                && node
+                    .inputs
+                    .get(1)
+                    .is_some_and(|at| self.origin(at) == input)
+        });
+        let mut rows = lookups.filter_map(|node| {
+            let table = node.inputs.first()?;
+            let table = match self.made_by(table, "DequantizeLinear") {
+                Some(node) => node.inputs.first()?,
+                None => table,
+            };
+            let [rows, _] = self.constant(table)?.dims[..] else {
+                return None;
+            };
+            Some(rows)
+        });
+        rows.next()
     }
 
     /// Whether any operator that `name` depends on satisfies `test`.
@@ -249,15 +287,72 @@ fn attribute<'a>(file: &'a [u8], range: Range<usize>) -> Result<Attribute<'a>, U
             (1, Value::Bytes(range)) => out.name = text(file, range)?,
             (2, Value::Fixed32(bits)) => out.float = f32::from_bits(bits),
             (3, Value::Int(value)) => out.int = value as i64,
-            (5, Value::Bytes(range)) => out.tensor = Some(tensor(file, range)?.1),
+            (5, Value::Bytes(range)) => out.tensor = Some(tensor(file, range, &|_| None)?.1),
             _ => {}
         }
     }
     Ok(out)
 }
 
-fn tensor(file: &[u8], range: Range<usize>) -> Result<(&str, Tensor), Unfit> {
+/// Where a data file lies, by its name.
+pub(super) type Data<'a> = &'a dyn Fn(&str) -> Option<Range<usize>>;
+
+/// Where weights lie that are not in the graph's own file.
+#[derive(Default)]
+struct Apart<'a> {
+    location: &'a str,
+    offset: usize,
+    length: Option<usize>,
+}
+
+impl<'a> Apart<'a> {
+    /// Takes a key and its value.
+    fn take(&mut self, file: &'a [u8], range: Range<usize>) -> Result<(), Unfit> {
+        let (mut key, mut value) = ("", "");
+        for field in Fields::new(file, range) {
+            match field? {
+                (1, Value::Bytes(range)) => key = text(file, range)?,
+                (2, Value::Bytes(range)) => value = text(file, range)?,
+                _ => {}
+            }
+        }
+        let number = || {
+            let number = value.parse::<usize>();
+            number.or_else(|_| unfit(format!("the {key} of a weight is '{value}'")))
+        };
+        match key {
+            "location" => self.location = value,
+            "offset" => self.offset = number()?,
+            "length" => self.length = Some(number()?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The bytes within the data file that lies at `place`.
+    fn within(&self, place: Range<usize>, bytes: usize) -> Result<Range<usize>, Unfit> {
+        let start = place.start.checked_add(self.offset);
+        let length = self.length.unwrap_or(bytes);
+        let range = start.and_then(|start| Some(start..start.checked_add(length)?));
+        match range.filter(|range| range.end <= place.end) {
+            Some(range) => Ok(range),
+            None => unfit(format!(
+                "{} has {} bytes, and weights in it end at {}: it is cut or of another model",
+                self.location,
+                place.len(),
+                self.offset.saturating_add(length)
+            )),
+        }
+    }
+}
+
+fn tensor<'a>(
+    file: &'a [u8],
+    range: Range<usize>,
+    data: Data<'_>,
+) -> Result<(&'a str, Tensor), Unfit> {
     let (mut name, mut out) = ("", Tensor::default());
+    let (mut is_apart, mut apart) = (false, Apart::default());
     for field in Fields::new(file, range) {
         match field? {
             (1, value) => {
@@ -270,7 +365,8 @@ fn tensor(file: &[u8], range: Range<usize>) -> Result<(&str, Tensor), Unfit> {
             (5 | 7, value) => out.ints.extend(numbers(file, value)?),
             (8, Value::Bytes(range)) => name = text(file, range)?,
             (9, Value::Bytes(range)) => out.raw = range,
-            (14, Value::Int(place)) => out.external = place == 1,
+            (13, Value::Bytes(range)) => apart.take(file, range)?,
+            (14, Value::Int(place)) => is_apart = place == 1,
             _ => {}
         }
     }
@@ -278,6 +374,18 @@ fn tensor(file: &[u8], range: Range<usize>) -> Result<(&str, Tensor), Unfit> {
     let size = out.dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
     if size.is_none_or(|size| size.checked_mul(8).is_none()) {
         return unfit(format!("the tensor '{name}' has no possible size"));
+    }
+    if is_apart {
+        let bytes = out.len()
+            * if matches!(out.kind, INT8 | UINT8) {
+                1
+            } else {
+                4
+            };
+        match data(apart.location) {
+            Some(place) => out.raw = apart.within(place, bytes)?,
+            None => out.missing = Some(apart.location.to_owned()),
+        }
     }
     Ok((name, out))
 }
@@ -420,7 +528,7 @@ mod tests {
 
     #[test]
     fn a_hand_written_graph_is_read() {
-        let graph = Graph::read(ADD).unwrap();
+        let graph = Graph::read(ADD, ADD.len(), &|_| None).unwrap();
         assert_eq!(graph.outputs, ["y"]);
         let node = graph.made_by("y", "Add").unwrap();
         assert_eq!(node.inputs, ["x", "c"]);
@@ -434,14 +542,14 @@ mod tests {
     fn no_cut_file_is_read_beyond_its_end() {
         for end in 0..ADD.len() {
             // Some cuts fall between fields and leave a smaller graph; none may panic.
-            let _ = Graph::read(&ADD[..end]);
+            let _ = Graph::read(&ADD[..end], end, &|_| None);
         }
         for at in 0..ADD.len() {
             let mut broken = ADD.to_vec();
             broken[at] = 0xff;
-            let _ = Graph::read(&broken);
+            let _ = Graph::read(&broken, broken.len(), &|_| None);
         }
-        let error = Graph::read(b"<!doctype html>").unwrap_err();
+        let error = Graph::read(b"<!doctype html>", 15, &|_| None).unwrap_err();
         assert_ne!(error.0, "");
     }
 }

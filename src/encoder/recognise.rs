@@ -4,26 +4,30 @@
 //! The search goes from the output backwards. Additive masks are left out: texts are computed one
 //! by one without padding, where a mask adds nothing.
 
-use super::gemm::{Bytes, Linear, PANEL, scale_of};
-use super::onnx::{FLOAT, Graph, Node, Tensor, Unfit, unfit};
+use super::gemm::{Linear, PANEL};
+use super::onnx::{FLOAT, Graph, INT8, Node, UINT8, Unfit, unfit};
 use super::tables::{Embeddings, Kind, RelativeBias, Table};
 use super::{Layer, Norm, Parts};
+use crate::embed::ModelFile;
 use crate::embed::Pooling;
 
 type Found<T> = Result<T, Unfit>;
 
 /// A graph with its file.
-struct Search<'a> {
-    file: &'a [u8],
-    graph: Graph<'a>,
+pub(super) struct Search<'a> {
+    pub(super) file: &'a [u8],
+    pub(super) graph: Graph<'a>,
 }
 
 /// The encoder in a model file.
-pub(super) fn parts(file: &[u8]) -> Found<Parts> {
-    let graph = Graph::read(file)?;
-    if graph.has_external_weights() {
-        return unfit("its weights are in another file");
+pub(super) fn parts(file: &ModelFile) -> Found<Parts> {
+    let graph = super::read(file)?;
+    if let Some(name) = graph.missing_data() {
+        return unfit(format!(
+            "its weights are in the file {name}, which is missing"
+        ));
     }
+    let file = file.bytes();
     Search { file, graph }.parts()
 }
 
@@ -34,7 +38,9 @@ impl Search<'_> {
         let Some(output) = named.or(outputs.first()) else {
             return unfit("the graph has no output");
         };
-        let (mut last, pooling) = self.pooled(self.before_length(output));
+        let pooled = self.before_length(output);
+        let normalises = self.graph.origin(pooled) != self.graph.origin(output);
+        let (mut last, pooling) = self.pooled(pooled);
         let (mut layers, mut biases) = (Vec::new(), Vec::new());
         let (norm, sum) = loop {
             let Some((norm, sum)) = self.norm(last) else {
@@ -66,6 +72,7 @@ impl Search<'_> {
             bias: self.relative(biases, hidden / layers[0].head_width)?,
             layers,
             pooling,
+            normalises,
         })
     }
 
@@ -164,7 +171,9 @@ impl Search<'_> {
             if let Some(found) = self.scores(term) {
                 scores = Some(found);
             } else if self.graph.reaches(term, "attention_mask")
-                && !self.graph.reaches(term, "input_ids")
+                && !self
+                    .graph
+                    .depends_on(term, &|node| node.op.starts_with("MatMul"))
             {
                 continue; // nothing is masked
             } else if bias.replace(term).is_some() {
@@ -257,54 +266,15 @@ impl Search<'_> {
             (None, Some(bias)) => (a, bias),
             _ => return None,
         };
-        let (input, weight) = self.pair(product, "MatMul")?;
-        let mut linear = self.weight(weight)?;
+        let (input, mut linear) = match self.pair(product, "MatMul") {
+            Some((input, weight)) => (input, self.weight(weight)?),
+            None => self.dynamic(product)?,
+        };
         let fits = linear.outputs == bias.len()
             && linear.outputs.is_multiple_of(PANEL)
             && linear.inputs.is_multiple_of(4);
         linear.bias = bias;
         fits.then_some((linear, input))
-    }
-
-    /// A weight as bytes: as stored, or made of floats.
-    fn weight(&self, name: &str) -> Option<Linear> {
-        let (tensor, bytes, scales) = match self.graph.made_by(name, "DequantizeLinear") {
-            Some(node) => {
-                let tensor = self.graph.constant(node.inputs[0])?;
-                let columns = *tensor.dims.get(1)?;
-                let bytes = Bytes::File(tensor.bytes()?);
-                (tensor, bytes, self.column_scales(node, columns)?)
-            }
-            None => {
-                let tensor = self.graph.constant(name)?;
-                let (bytes, scales) = quantise(tensor, &tensor.floats(self.file)?)?;
-                (tensor, Bytes::Own(bytes), scales)
-            }
-        };
-        let [inputs, outputs] = tensor.dims[..] else {
-            return None;
-        };
-        Some(Linear {
-            inputs,
-            outputs,
-            weights: bytes,
-            scales,
-            bias: Vec::new(),
-        })
-    }
-
-    /// One scale for each column, when the zero is 0.
-    fn column_scales(&self, node: &Node, columns: usize) -> Option<Vec<f32>> {
-        let scales = self.graph.constant(node.inputs[1])?.floats(self.file)?;
-        if let Some(zero) = node.inputs.get(2).filter(|name| !name.is_empty()) {
-            let zeros = self.graph.constant(zero)?.ints(self.file)?;
-            zeros.iter().all(|zero| *zero == 0).then_some(())?;
-        }
-        match scales.len() {
-            1 => Some(vec![scales[0]; columns]),
-            n if n == columns && matches!(node.int("axis"), None | Some(1 | -1)) => Some(scales),
-            _ => None,
-        }
     }
 
     /// Layer normalisation: its numbers and its input.
@@ -424,6 +394,11 @@ impl Search<'_> {
 
     /// A table and what its rows are chosen by.
     fn lookup<'s>(&'s self, name: &'s str) -> Option<(Table, &'s str)> {
+        if let Some(node) = self.graph.made_by(name, "DequantizeLinear") {
+            // Bytes are looked up, and then given one scale for all rows.
+            let gather = self.graph.made_by(node.inputs[0], "Gather")?;
+            return Some((self.table_of(gather.inputs[0], node)?, gather.inputs[1]));
+        }
         let (gathered, scales) = match self.pair(name, "Mul") {
             Some((a, b)) => match self.graph.made_by(a, "Cast") {
                 Some(cast) => (cast.inputs[0], Some(b)),
@@ -432,8 +407,11 @@ impl Search<'_> {
             None => (name, None),
         };
         let gather = self.graph.made_by(gathered, "Gather")?;
-        let tensor = self.graph.constant(gather.inputs[0])?;
         let index = gather.inputs[1];
+        if let Some(node) = self.graph.made_by(gather.inputs[0], "DequantizeLinear") {
+            return Some((self.table_of(node.inputs[0], node)?, index));
+        }
+        let tensor = self.graph.constant(gather.inputs[0])?;
         let [rows, width] = tensor.dims[..] else {
             return None;
         };
@@ -448,13 +426,35 @@ impl Search<'_> {
                 }
                 let scales = self.graph.constant(scales.inputs[0])?;
                 Kind::Bytes {
-                    range: tensor.bytes()?,
+                    range: tensor.bytes().filter(|_| tensor.kind == INT8)?,
                     scales: scales.floats(self.file).filter(|s| s.len() == rows)?,
+                    zero: 0,
+                    unsigned: false,
                 }
             }
         };
         let table = Table { rows, width, kind };
         Some((table, index))
+    }
+
+    /// A table of bytes with the scale and the zero of `node`.
+    fn table_of(&self, name: &str, node: &Node) -> Option<Table> {
+        let tensor = self.graph.constant(name)?;
+        let [rows, width] = tensor.dims[..] else {
+            return None;
+        };
+        let scale = self.scalar(node.inputs[1])?;
+        let zero = match node.inputs.get(2).filter(|name| !name.is_empty()) {
+            Some(name) => self.graph.constant(name)?.byte(self.file)?,
+            None => 0,
+        };
+        let kind = Kind::Bytes {
+            range: tensor.bytes()?,
+            scales: vec![scale],
+            zero,
+            unsigned: tensor.kind == UINT8,
+        };
+        Some(Table { rows, width, kind })
     }
 
     /// The first number of a row of positions that goes up by one.
@@ -514,7 +514,7 @@ impl Search<'_> {
     }
 
     /// The two inputs of the `op` that makes `name`.
-    fn pair<'s>(&'s self, name: &'s str, op: &str) -> Option<(&'s str, &'s str)> {
+    pub(super) fn pair<'s>(&'s self, name: &'s str, op: &str) -> Option<(&'s str, &'s str)> {
         match self.graph.made_by(name, op)?.inputs[..] {
             [a, b] => Some((a, b)),
             _ => None,
@@ -564,25 +564,4 @@ struct Heads<'s> {
     width: usize,
     scale: f32,
     bias: Option<&'s str>,
-}
-
-/// Float weights as bytes with one scale a column.
-fn quantise(tensor: &Tensor, values: &[f32]) -> Option<(Vec<u8>, Vec<f32>)> {
-    let [inputs, outputs] = tensor.dims[..] else {
-        return None;
-    };
-    let mut bytes = vec![0u8; inputs * outputs];
-    let mut scales = vec![0.0; outputs];
-    let mut column = vec![0.0; inputs.next_multiple_of(4)];
-    for at in 0..outputs {
-        for (row, value) in column[..inputs].iter_mut().enumerate() {
-            *value = values[row * outputs + at];
-        }
-        let (factor, scale) = scale_of(&column, 127.0);
-        scales[at] = scale;
-        for (row, value) in column[..inputs].iter().enumerate() {
-            bytes[row * outputs + at] = (value * factor).round() as i8 as u8;
-        }
-    }
-    Some((bytes, scales))
 }

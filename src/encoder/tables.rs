@@ -13,10 +13,13 @@ pub(super) struct Table {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Bytes, with one scale a row.
+    /// Bytes, with one scale a row or one for all.
     Bytes {
         range: Range<usize>,
         scales: Vec<f32>,
+        /// What stands for 0.
+        zero: i16,
+        unsigned: bool,
     },
     /// Floats, four bytes each.
     Floats { range: Range<usize> },
@@ -26,11 +29,20 @@ impl Table {
     /// Adds row `index` to `out`.
     fn add(&self, file: &[u8], index: usize, out: &mut [f32]) {
         match &self.kind {
-            Kind::Bytes { range, scales } => {
+            Kind::Bytes {
+                range,
+                scales,
+                zero,
+                unsigned,
+            } => {
                 let row = &file[range.clone()][index * self.width..][..self.width];
-                let scale = scales[index];
+                let scale = scales[index % scales.len()];
                 for (out, byte) in out.iter_mut().zip(row) {
-                    *out += f32::from(*byte as i8) * scale;
+                    let number = match unsigned {
+                        true => i16::from(*byte),
+                        false => i16::from(*byte as i8),
+                    };
+                    *out += f32::from(number - zero) * scale;
                 }
             }
             Kind::Floats { range } => {

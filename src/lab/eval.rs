@@ -135,6 +135,7 @@ fn spec(
             model: name.unwrap_or_default(),
             model_sha256,
             method: "exact".to_owned(),
+            ..RetrieverRef::default()
         },
         app_version: env!("CARGO_PKG_VERSION").to_owned(),
         variant: Variant::default(),

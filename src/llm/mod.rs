@@ -5,12 +5,13 @@
 //! [`http::HttpResponse`] or bytes of a stream → `decode` → [`Reply`] or [`LlmError`] →
 //! [`retry::decide`]. What a model wrote is read by [`read`], which rests on [`json`]. Before a call,
 //! [`pace`] says when an endpoint may be asked and [`budget`] whether the visitor wants to pay for
-//! it, by the table of [`price`]. [`reach`] explains why a page gets no answer.
+//! it, by the table of [`price`]. [`embeddings`] asks for vectors. [`reach`] explains why a page gets no answer.
 
 pub mod address;
 mod answer;
 pub mod anthropic;
 pub mod budget;
+pub mod embeddings;
 mod error;
 mod failure;
 pub mod gemini;

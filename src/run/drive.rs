@@ -316,6 +316,7 @@ pub fn begin(started_ms: f64, spec: &RunSpec, case: Case<'_>) -> RunRecord {
         ended_ms: None,
         app_version: spec.app_version.clone(),
         variant: spec.variant.clone(),
+        embedding_calls: Vec::new(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The record of a run of one system on one instance: what the page keeps and the result file holds.
 
-use crate::agent::trace::{Output, StageRecord, System};
+use crate::agent::trace::{CallRecord, Output, StageRecord, System};
 use crate::bench::ids::{DomainId, InstanceId, PersonaId, RequirementId, ScenarioId};
 use crate::bench::taxonomy::Action;
+use crate::embed::spec::{ModelSpec, Pooling};
 use crate::embed::{ChunkUnit, Chunking};
 use crate::judge::Judgement;
 use crate::judge::again::SetAside;
@@ -198,6 +199,9 @@ pub struct RunRecord {
     pub app_version: String,
     #[serde(default, skip_serializing_if = "Variant::is_plain")]
     pub variant: Variant,
+    /// Calls of an embedding endpoint, without texts and vectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub embedding_calls: Vec<CallRecord>,
 }
 
 impl RunRecord {
@@ -208,7 +212,7 @@ impl RunRecord {
             && self.agent == other.agent
             && self.dataset == other.dataset
             && self.params == other.params
-            && self.retriever == other.retriever
+            && self.retriever.same(&other.retriever)
             && self.variant.mode == other.variant.mode
             && self.variant.edits == other.variant.edits
     }
@@ -229,12 +233,72 @@ pub struct DatasetRef {
 /// Stands for the embedding model of a run that went on by words, without one.
 pub const BY_WORDS: &str = "none, by words";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The retriever of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetrieverRef {
+    /// Short name of the embedding model.
     pub model: String,
+    /// Of its weights; see [`crate::embed::registry::identity`]. Empty for a model behind an address.
     pub model_sha256: String,
     /// How passages were found, for example `exact` or `bm25`; `float32` where that was chosen.
     pub method: String,
+    /// How the model was read; records of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
+    /// Where the vectors came from, for a model behind an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Passages of the history that are longer than the model reads; the rest of them is not in
+    /// their vectors. Not known where vectors came with the dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_passages: Option<u32>,
+}
+
+impl RetrieverRef {
+    /// Whether both find passages in the same way, as far as both say.
+    pub fn same(&self, other: &Self) -> bool {
+        let unknown = self.reading.is_none() || other.reading.is_none();
+        self.model == other.model
+            && self.model_sha256 == other.model_sha256
+            && self.method == other.method
+            && self.base_url == other.base_url
+            && (unknown || self.reading == other.reading)
+    }
+}
+
+/// How an embedding model was read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Components of a vector.
+    pub dim: u32,
+    /// `mean`, `cls`, or `in the graph`; `by the provider` for a model behind an address.
+    pub pooling: String,
+    /// Whether vectors were made unit vectors.
+    pub normalised: bool,
+    pub query_prefix: String,
+    pub passage_prefix: String,
+    /// Longest input in tokens, special tokens included; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+impl Reading {
+    /// As a model's card says.
+    pub fn of(spec: &ModelSpec, dim: u32) -> Self {
+        let pooling = match spec.pooling {
+            Some(Pooling::Mean) => "mean",
+            Some(Pooling::Cls) => "cls",
+            None => "in the graph",
+        };
+        Self {
+            dim,
+            pooling: pooling.to_owned(),
+            normalised: spec.normalise,
+            query_prefix: spec.query_prefix.clone(),
+            passage_prefix: spec.passage_prefix.clone(),
+            max_tokens: Some(spec.max_tokens),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -103,7 +103,8 @@ pub fn by_role<'a>(
             .iter()
             .filter(|stage| stage.shared_from.is_none())
             .flat_map(|stage| &stage.calls)
-            .chain(judges);
+            .chain(judges)
+            .chain(&record.embedding_calls);
         for call in calls {
             let key = (call.role.clone(), call.request.model.clone());
             all.entry(key).or_default().add(call, prices);

@@ -171,9 +171,14 @@ impl Settings {
                 Some((who, what))
             })
         };
-        let (who, what) = agent.map(|what| (String::new(), what)).or_else(judges)?;
+        if let Some((who, what)) = agent.map(|what| (String::new(), what)).or_else(judges) {
+            return Some(format!(
+                "{who}{what} Open Settings to complete it, or choose the embedded baseline."
+            ));
+        }
+        let missing = self.retriever.missing()?;
         Some(format!(
-            "{who}{what} Open Settings to complete it, or choose the embedded baseline."
+            "{missing} Open Settings to complete it, or choose the shipped embedding model."
         ))
     }
 }

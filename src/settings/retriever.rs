@@ -1,15 +1,66 @@
 //! How passages of a history are found.
 
+use super::Endpoint;
 use crate::embed::spec::Arithmetic;
 use crate::worker::protocol::SearchMethod;
 use serde::{Deserialize, Serialize};
 
 /// The visitor's retriever; the published one unless changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Retriever {
     pub method: SearchMethod,
     pub arithmetic: Arithmetic,
+    /// Who makes the vectors.
+    pub model: ModelChoice,
+    /// Where they come from when [`ModelChoice::Endpoint`] is chosen.
+    pub endpoint: EmbeddingEndpoint,
+}
+
+/// Which embedding model is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ModelChoice {
+    /// The one that ships with the site.
+    #[default]
+    Shipped,
+    /// One that is kept in this browser, by its id there.
+    Kept { id: String },
+    /// One behind an address.
+    Endpoint,
+}
+
+impl ModelChoice {
+    /// For the value of an option, and back by [`ModelChoice::from_word`].
+    pub fn word(&self) -> String {
+        match self {
+            Self::Shipped => "shipped".to_owned(),
+            Self::Kept { id } => format!("kept:{id}"),
+            Self::Endpoint => "endpoint".to_owned(),
+        }
+    }
+
+    /// What [`ModelChoice::word`] made; anything else is the shipped model.
+    pub fn from_word(word: &str) -> Self {
+        match (word, word.strip_prefix("kept:")) {
+            ("endpoint", _) => Self::Endpoint,
+            (_, Some(id)) => Self::Kept { id: id.to_owned() },
+            _ => Self::Shipped,
+        }
+    }
+}
+
+/// An OpenAI-compatible address that makes vectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EmbeddingEndpoint {
+    pub endpoint: Endpoint,
+    /// Components to ask for, where the model lets one choose; none leaves it to the model.
+    pub dimensions: Option<u32>,
+    /// Put before a query.
+    pub query_prefix: String,
+    /// Put before a passage.
+    pub passage_prefix: String,
 }
 
 /// A choice as the settings view shows it.
@@ -39,8 +90,15 @@ pub const METHODS: &[MethodInfo] = &[
 ];
 
 impl Retriever {
+    /// What is missing before a history can be searched, in a sentence.
+    pub fn missing(&self) -> Option<String> {
+        let asked = self.model == ModelChoice::Endpoint && self.method != SearchMethod::Lexical;
+        let missing = asked.then(|| self.endpoint.endpoint.missing()).flatten()?;
+        Some(format!("The embedding endpoint: {missing}"))
+    }
+
     /// As results name it.
-    pub fn name(self) -> String {
+    pub fn name(&self) -> String {
         let method = match self.method {
             SearchMethod::Exact => "exact",
             SearchMethod::Hnsw => "hnsw",
@@ -48,8 +106,10 @@ impl Retriever {
             SearchMethod::Fused => "exact+bm25",
         };
         match self.arithmetic {
-            Arithmetic::Int8 => method.to_owned(),
-            Arithmetic::Float32 => format!("{method}, float32"),
+            Arithmetic::Float32 if self.model != ModelChoice::Endpoint => {
+                format!("{method}, float32")
+            }
+            _ => method.to_owned(),
         }
     }
 }
@@ -65,6 +125,7 @@ mod tests {
         let other = Retriever {
             method: SearchMethod::Fused,
             arithmetic: Arithmetic::Float32,
+            ..Retriever::default()
         };
         assert_eq!(other.name(), "exact+bm25, float32");
         let kept = serde_json::to_string(&other).unwrap();
@@ -73,5 +134,28 @@ mod tests {
             serde_json::from_str::<Retriever>("{}").unwrap(),
             Retriever::default()
         );
+    }
+
+    #[test]
+    fn choices_come_back_and_an_endpoint_wants_an_address() {
+        for choice in [
+            ModelChoice::Shipped,
+            ModelChoice::Endpoint,
+            ModelChoice::Kept { id: "ab".into() },
+        ] {
+            assert_eq!(ModelChoice::from_word(&choice.word()), choice);
+        }
+        assert_eq!(ModelChoice::from_word("gone"), ModelChoice::Shipped);
+        let mut chosen = Retriever {
+            model: ModelChoice::Endpoint,
+            ..Retriever::default()
+        };
+        assert!(
+            chosen
+                .missing()
+                .is_some_and(|text| text.contains("no address"))
+        );
+        chosen.method = SearchMethod::Lexical;
+        assert_eq!(chosen.missing(), None, "words need no model");
     }
 }

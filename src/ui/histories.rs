@@ -264,7 +264,7 @@ impl Histories {
         self.model.set(Work::Nothing);
         let model = model.map_err(failed)?;
         let set = collection.set();
-        if model.onnx.sha256 != set.model_sha256 {
+        if model.sha256 != set.model_sha256 {
             return Err(Some(Problem::new(
                 format!(
                     "This dataset ships vectors of {}, and the model in use is {}",

@@ -3,7 +3,9 @@
 use crate::browser::transport::Endpoint as Target;
 use crate::llm::provider::Provider;
 use crate::llm::{ApiKey, redact};
+use crate::settings::retriever::ModelChoice;
 use crate::settings::{Choice, Endpoint, Settings};
+use crate::worker::protocol::SearchMethod;
 use leptos::prelude::*;
 use std::collections::BTreeMap;
 
@@ -69,8 +71,13 @@ impl Keys {
             known_provider(&endpoint.base_url).is_some_and(|provider| provider.needs_key)
                 && !self.has(&endpoint.base_url)
         };
+        let retriever = &settings.retriever;
+        let embedding = (retriever.model == ModelChoice::Endpoint
+            && retriever.method != SearchMethod::Lexical)
+            .then_some(&retriever.endpoint.endpoint);
         let endpoint = agent
             .into_iter()
+            .chain(embedding)
             .chain(settings.judges().into_iter().map(|(endpoint, _)| endpoint))
             .find(lacks)?;
         let host = host(&endpoint.base_url);

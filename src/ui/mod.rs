@@ -13,6 +13,7 @@ pub mod import;
 pub mod keyboard;
 pub mod keys;
 pub mod late;
+pub mod models;
 pub mod pages;
 pub mod parts;
 pub mod runner;

@@ -9,13 +9,16 @@ use super::import::Imports;
 use super::keyboard::focus;
 use super::keys::Keys;
 use super::late::{self, Errand};
+use super::models::Shelf;
 use super::parts::{Notices, Problem};
 use super::runner::{Batch, Runner};
 use crate::bench::ids::InstanceId;
 use crate::browser::cache::FileCache;
 use crate::browser::dataset::Library;
 use crate::browser::engine::Engine;
+use crate::browser::engines::Engines;
 use crate::browser::files;
+use crate::browser::models::Models;
 use crate::browser::persist::Runs;
 use crate::browser::signin;
 use crate::browser::store::{Drawer, Store};
@@ -37,7 +40,11 @@ pub struct Edge {
     pub cache: FileCache,
     pub store: Store,
     pub library: Library,
+    /// Of the shipped embedding model.
     pub engine: Engine,
+    /// Of any.
+    pub engines: Engines,
+    pub models: Models,
     pub transport: Transport,
     pub runs: Runs,
 }
@@ -45,9 +52,12 @@ pub struct Edge {
 impl Edge {
     fn new(store: Store) -> Self {
         let cache = FileCache::new();
+        let (engine, models) = (Engine::new(cache.clone()), Models::default());
         Self {
             library: Library::new(cache.clone(), store.clone()),
-            engine: Engine::new(cache.clone()),
+            engines: Engines::new(cache.clone(), models.clone(), engine.clone()),
+            engine,
+            models,
             transport: Transport::new(),
             runs: Runs::new(store.clone()),
             cache,
@@ -81,6 +91,8 @@ pub struct Lab {
     /// The list the visitor came from, for "next" and "previous".
     pub trail: RwSignal<Trail>,
     pub help: RwSignal<bool>,
+    /// The visitor's own embedding models.
+    pub shelf: Shelf,
     pub edge: RwSignal<Option<Edge>, LocalStorage>,
     /// What a sign-in brought back, until it is used.
     arrived: StoredValue<Option<Returned>, LocalStorage>,
@@ -115,6 +127,7 @@ impl Lab {
             revealed: RwSignal::new(Vec::new()),
             trail: RwSignal::new(Trail::default()),
             help: RwSignal::new(false),
+            shelf: Shelf::new(),
             edge: RwSignal::new_local(None),
             arrived: StoredValue::new_local(None),
         }
@@ -142,6 +155,7 @@ impl Lab {
         self.runner.restore(edge.runs.all().await);
         // Whatever is wrong with the engine is said when a run needs it.
         let _ = edge.engine.start().await;
+        self.shelf.refresh(&edge.models).await;
         late::fetch_all().await;
     }
 
@@ -265,6 +279,9 @@ impl Lab {
         if let Some(edge) = self.edge.get_untracked() {
             edge.runs.clear().await;
             edge.cache.clear().await;
+            edge.models.clear().await;
+            edge.engines.let_go();
+            self.shelf.refresh(&edge.models).await;
             for drawer in [Drawer::Journal, Drawer::Settings, Drawer::Datasets] {
                 edge.store.clear(drawer).await;
             }

@@ -1,9 +1,10 @@
 //! What the engine holds between requests: the model, the open histories, the vectors of texts.
 
 use super::collection::Collection;
-use super::protocol::SearchMethod;
+use super::protocol::{FileBytes, SearchMethod};
 use super::texts::Kind;
-use crate::embed::{EmbedError, Embedder, Hit, ModelSpec, Passage, VectorFile};
+use crate::embed::registry::identity;
+use crate::embed::{EmbedError, Embedder, Hit, ModelFile, ModelSpec, Passage, VectorFile};
 use crate::search::lexical::fuse;
 use crate::search::{Exact, Hnsw, HnswParams, Index, Lexical};
 use sha2::{Digest, Sha256};
@@ -20,6 +21,8 @@ const FUSED_DEPTH: usize = 100;
 #[derive(Default)]
 pub(super) struct Library {
     model: Option<Model>,
+    /// A model on its way.
+    coming: Vec<u8>,
     histories: HashMap<String, OpenHistory>,
     cache: HashMap<[u8; 32], Vec<f32>>,
     /// Many histories searched as one.
@@ -35,6 +38,8 @@ struct Model {
 pub(super) struct OpenHistory {
     passages: Vec<Passage>,
     dim: usize,
+    /// Its vectors are of another model than the one loaded.
+    foreign: bool,
     exact: Exact,
     hnsw: OnceCell<Hnsw>,
     lexical: OnceCell<Lexical>,
@@ -47,6 +52,7 @@ impl OpenHistory {
         Self {
             passages,
             dim,
+            foreign: false,
             exact: Exact::new(dim, file.scales, file.rows),
             hnsw: OnceCell::new(),
             lexical: OnceCell::new(),
@@ -61,6 +67,20 @@ impl OpenHistory {
     /// Whether it has no vectors.
     pub(super) fn has_words_only(&self) -> bool {
         self.dim == 0
+    }
+
+    /// Whether its vectors are of another model than the one loaded.
+    pub(super) fn foreign(self, foreign: bool) -> Self {
+        Self { foreign, ..self }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.passages.len()
+    }
+
+    /// Components of its vectors.
+    pub(super) fn dim(&self) -> usize {
+        self.dim
     }
 
     /// The best passages for a query, which comes with its vector unless the method needs none.
@@ -100,16 +120,58 @@ impl OpenHistory {
 }
 
 impl Library {
+    /// Takes the next piece of a model of `of` bytes and says how many there are. Room for all of
+    /// it is made with the first, so that nothing is ever copied to a larger place.
+    pub(super) fn take_piece(&mut self, first: bool, of: u64, piece: &[u8]) -> Result<u64, String> {
+        if first {
+            // The model before it goes first: both may not fit.
+            self.model = None;
+            self.histories.clear();
+            self.coming = Vec::new();
+            let room = usize::try_from(of).ok();
+            let made = room.and_then(|room| self.coming.try_reserve_exact(room).ok());
+            made.ok_or_else(|| {
+                format!(
+                    "there is no memory for the model's {} in this tab: close other tabs, or use a smaller model",
+                    crate::words::size(of)
+                )
+            })?;
+        }
+        if self.coming.len() as u64 + piece.len() as u64 > of {
+            self.coming = Vec::new();
+            return Err("more bytes of the model came than were announced".to_owned());
+        }
+        self.coming.extend_from_slice(piece);
+        Ok(self.coming.len() as u64)
+    }
+
+    /// The model whose pieces have come.
+    pub(super) fn pieces(&mut self, files: &[FileBytes]) -> Result<ModelFile, String> {
+        let coming = std::mem::take(&mut self.coming);
+        let parts = files
+            .iter()
+            .map(|file| (file.name.clone(), file.bytes as usize));
+        let came = coming.len();
+        ModelFile::of_parts(coming, parts.collect()).ok_or_else(|| {
+            let all: u64 = files.iter().map(|file| file.bytes).sum();
+            format!("{came} bytes of the model came, and its files have {all}")
+        })
+    }
+
     /// Installs a model and gives it with the hash of its file. Another model than before closes
     /// all histories: their vectors are not comparable with its own.
     pub(super) fn load(
         &mut self,
-        onnx: Vec<u8>,
+        file: ModelFile,
         tokenizer: &[u8],
         spec: ModelSpec,
     ) -> Result<(&Embedder, String), EmbedError> {
-        let sha256 = hex(&Sha256::digest(&onnx));
-        let embedder = Embedder::load(onnx, tokenizer, spec)?;
+        let hashes: Vec<String> = file
+            .parts()
+            .map(|part| hex(&Sha256::digest(part)))
+            .collect();
+        let sha256 = identity(&hashes);
+        let embedder = Embedder::load(file, tokenizer, spec)?;
         if self
             .model
             .as_ref()
@@ -167,11 +229,13 @@ impl Library {
     fn fits(&self, history: &OpenHistory) -> Result<(), String> {
         match &self.model {
             _ if history.has_words_only() => Ok(()),
-            Some(model) if model.embedder.dim() as usize != history.dim => Err(format!(
-                "the vectors of this history have {} components and the loaded model makes {}: load the model that made them",
-                history.dim,
-                model.embedder.dim()
-            )),
+            Some(model) if !history.foreign && model.embedder.dim() as usize != history.dim => {
+                Err(format!(
+                    "the vectors of this history have {} components and the loaded model makes {}: load the model that made them",
+                    history.dim,
+                    model.embedder.dim()
+                ))
+            }
             _ => Ok(()),
         }
     }

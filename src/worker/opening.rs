@@ -16,6 +16,7 @@ pub(super) struct Opening {
     sessions: Vec<Session>,
     chunking: Chunking,
     stage: Stage,
+    foreign: bool,
 }
 
 enum Stage {
@@ -55,7 +56,13 @@ impl Opening {
             sessions,
             chunking,
             stage,
+            foreign: false,
         }
+    }
+
+    /// Whether its vectors are of another model than the one loaded.
+    pub(super) fn foreign(self, foreign: bool) -> Self {
+        Self { foreign, ..self }
     }
 
     pub(super) fn key(&self) -> &str {
@@ -72,7 +79,8 @@ impl Opening {
             Stage::Shipped { file } => {
                 let file = VectorFile::decode(file).map_err(sentence)?;
                 let texts = passages(&self.sessions, &file.spans).map_err(sentence)?;
-                let chunks = publish(library, &mut self.key, texts, file)?;
+                let history = OpenHistory::new(texts, file).foreign(self.foreign);
+                let chunks = publish(library, &mut self.key, history)?;
                 Ok(Outcome::Done(opened(chunks, 0, millis())))
             }
             Stage::Chunking { next, spans } if *next < self.sessions.len() => {
@@ -103,7 +111,8 @@ impl Opening {
                         file.push(span, &vector);
                     }
                     let bytes = file.encode();
-                    let chunks = publish(library, &mut self.key, take(&mut work.passages), file)?;
+                    let history = OpenHistory::new(take(&mut work.passages), file);
+                    let chunks = publish(library, &mut self.key, history)?;
                     let answer = opened(chunks, chunks, millis());
                     Ok(Outcome::DoneWith(answer, bytes))
                 }
@@ -142,20 +151,24 @@ impl Cutting {
         }
         let spans = take(&mut self.spans);
         let texts = passages(&self.sessions, &spans).map_err(sentence)?;
-        let texts = texts.into_iter().map(|passage| passage.text).collect();
-        Ok(Outcome::Done(Answer::Cut { spans, texts }))
+        let texts: Vec<String> = texts.into_iter().map(|passage| passage.text).collect();
+        let embedder = library.embedder()?;
+        let mut too_long = 0;
+        for text in &texts {
+            too_long += u32::from(embedder.cuts(text).map_err(sentence)?);
+        }
+        Ok(Outcome::Done(Answer::Cut {
+            spans,
+            texts,
+            too_long,
+        }))
     }
 }
 
 /// Puts the history where searches find it and says how many chunks it has.
-fn publish(
-    library: &mut Library,
-    key: &mut String,
-    passages: Vec<Passage>,
-    file: VectorFile,
-) -> Result<u32, String> {
-    let chunks = passages.len() as u32;
-    library.open(take(key), OpenHistory::new(passages, file))?;
+fn publish(library: &mut Library, key: &mut String, history: OpenHistory) -> Result<u32, String> {
+    let chunks = history.len() as u32;
+    library.open(take(key), history)?;
     Ok(chunks)
 }
 

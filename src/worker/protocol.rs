@@ -49,9 +49,17 @@ pub struct ToWorker {
 pub enum Request {
     /// First message. Answer: [`Answer::Ready`], or a failure when the versions differ.
     Hello { protocol: u32 },
-    /// Transferred buffers: the ONNX file, then `tokenizer.json`. Answer: [`Answer::ModelLoaded`].
+    /// The next piece of a large model, as transferred buffer: all pieces of its ONNX file, then
+    /// those of its data files, so that no more than one copy of them is ever held. `of` is what
+    /// all of them take together. Answer: [`Answer::PieceTaken`].
+    ModelPiece { first: bool, of: u64 },
+    /// Transferred buffers: the ONNX file, then `tokenizer.json`; after pieces only the latter.
+    /// Answer: [`Answer::ModelLoaded`].
     LoadModel {
         name: String,
+        /// The files of which pieces came, in order: the ONNX file, then its data files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pieces: Vec<FileBytes>,
         /// How it is to be read; its fields stand beside `name`.
         #[serde(flatten)]
         spec: ModelSpec,
@@ -65,6 +73,10 @@ pub enum Request {
         sessions: Vec<Session>,
         chunking: Chunking,
         shipped_vectors: bool,
+        /// The vectors are of another model than the one that is loaded, which only cuts; queries
+        /// come with their vectors.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        foreign: bool,
     },
     /// Makes a history searchable by words alone; neither a model nor vectors are needed, now or when
     /// one is loaded later. Answer: [`Answer::HistoryOpen`].
@@ -76,12 +88,15 @@ pub enum Request {
     },
     /// Frees a history. Answer: [`Answer::Closed`], also when it was not open.
     CloseHistory { key: String },
-    /// Answer: [`Answer::Hits`], one list a query, best first.
+    /// Answer: [`Answer::Hits`], one list a query, best first. Transferred buffer, for a history of
+    /// another model's vectors: those of the queries, `dim` little-endian floats each.
     Search {
         key: String,
         queries: Vec<String>,
         top_k: u32,
         method: SearchMethod,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        dim: u32,
     },
     /// Answer: [`Answer::Vectors`]. For texts that are no passage: slot options, preferences.
     Embed { texts: Vec<String> },
@@ -124,6 +139,18 @@ pub enum Request {
     /// Stops the request `target` between two passages; its answer is [`Failure::Cancelled`].
     /// Answer to the cancel itself: [`Answer::Cancelled`], also when the target was already done.
     Cancel { target: RequestId },
+}
+
+/// A file that came in pieces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileBytes {
+    /// As the graph calls it.
+    pub name: String,
+    pub bytes: u64,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,8 +202,14 @@ pub enum Answer {
         protocol: u32,
         build: String,
     },
+    /// So many bytes of a model have come so far.
+    PieceTaken {
+        bytes: u64,
+    },
     ModelLoaded {
         dim: u32,
+        /// Of the ONNX file; where weights lie apart, see
+        /// [`crate::embed::registry::identity`].
         sha256: String,
         /// What is computed with.
         #[serde(default)]
@@ -226,6 +259,9 @@ pub enum Answer {
     Cut {
         spans: Vec<ChunkSpan>,
         texts: Vec<String>,
+        /// How many of them are longer than the model reads.
+        #[serde(default)]
+        too_long: u32,
     },
     /// One for each check: passed or not, and why, in a sentence.
     Checked {

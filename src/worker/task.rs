@@ -3,20 +3,25 @@
 use super::collection::{Collection, CollectionSearch};
 use super::library::{Library, OpenHistory, sentence};
 use super::opening::{Cutting, Opening};
-use super::protocol::{Answer, Event, FromWorker, Request, RequestId, SearchMethod};
+use super::protocol::{Answer, Event, FileBytes, FromWorker, Request, RequestId, SearchMethod};
 use super::texts::{Kind, Step, Texts};
 use crate::bench::hidden::Check;
 use crate::bench::visible::Session;
 use crate::embed::spec::ModelSpec;
-use crate::embed::{ChunkSpan, EmbedError, passages};
+use crate::embed::{ChunkSpan, EmbedError, ModelFile, passages};
 use crate::judge::checks;
 use crate::search::HnswParams;
 use serde_json::Value;
 
 /// A queued request and how far it has come.
 pub(super) enum Task {
+    Piece {
+        first: bool,
+        of: u64,
+        bytes: Vec<u8>,
+    },
     Load {
-        onnx: Vec<u8>,
+        model: Coming,
         tokenizer: Vec<u8>,
         spec: ModelSpec,
     },
@@ -84,6 +89,13 @@ impl Teller {
     }
 }
 
+/// Where a model's bytes are.
+pub(super) enum Coming {
+    Whole(Vec<u8>),
+    /// Taken before, piece by piece; the files they make.
+    Pieces(Vec<FileBytes>),
+}
+
 /// What one piece of work led to.
 pub(super) enum Outcome {
     /// There is more to do; perhaps something to tell.
@@ -101,21 +113,34 @@ impl Task {
         teller: Teller,
     ) -> Result<Self, String> {
         Ok(match request {
-            Request::LoadModel { name, spec } => {
+            Request::ModelPiece { first, of } => Task::Piece {
+                first,
+                of,
+                bytes: buffers.pop().unwrap_or_default(),
+            },
+            Request::LoadModel { name, spec, pieces } if pieces.is_empty() => {
                 let [onnx, tokenizer] = <[Vec<u8>; 2]>::try_from(buffers).map_err(|got| {
                     format!("loading the model '{name}' takes two files, the ONNX file and tokenizer.json, but {} came", got.len())
                 })?;
                 Task::Load {
-                    onnx,
+                    model: Coming::Whole(onnx),
                     tokenizer,
                     spec,
                 }
             }
+            Request::LoadModel { name, spec, pieces } => Task::Load {
+                model: Coming::Pieces(pieces),
+                tokenizer: buffers.pop().ok_or_else(|| {
+                    format!("loading the model '{name}' takes its tokenizer.json, but none came")
+                })?,
+                spec,
+            },
             Request::OpenHistory {
                 key,
                 sessions,
                 chunking,
                 shipped_vectors,
+                foreign,
             } => {
                 let shipped = buffers.pop().filter(|_| shipped_vectors);
                 if shipped_vectors && shipped.is_none() {
@@ -123,7 +148,8 @@ impl Task {
                         "history '{key}' was announced with vectors, but no vector file came"
                     ));
                 }
-                Task::Open(Box::new(Opening::new(key, sessions, chunking, shipped)))
+                let opening = Opening::new(key, sessions, chunking, shipped);
+                Task::Open(Box::new(opening.foreign(foreign)))
             }
             Request::OpenForWords {
                 key,
@@ -140,9 +166,13 @@ impl Task {
                 queries,
                 top_k,
                 method,
+                dim,
             } => Task::Search {
                 key,
-                queries: Texts::new(Kind::Query, queries),
+                queries: match dim {
+                    0 => Texts::new(Kind::Query, queries),
+                    dim => Texts::given(queries, dim, &buffers.pop().unwrap_or_default())?,
+                },
                 top_k,
                 method,
             },
@@ -206,11 +236,21 @@ impl Task {
         millis: impl Fn() -> f64,
     ) -> Result<Outcome, String> {
         match self {
+            Task::Piece { first, of, bytes } => {
+                let bytes = library.take_piece(*first, *of, bytes)?;
+                Ok(Outcome::Done(Answer::PieceTaken { bytes }))
+            }
             Task::Load {
-                onnx,
+                model,
                 tokenizer,
                 spec,
-            } => load(library, (std::mem::take(onnx), tokenizer), spec, millis),
+            } => {
+                let file = match model {
+                    Coming::Whole(onnx) => std::mem::take(onnx).into(),
+                    Coming::Pieces(files) => library.pieces(files)?,
+                };
+                load(library, (file, tokenizer), spec, millis)
+            }
             Task::Open(opening) => opening.advance(library, millis),
             Task::OpenForWords {
                 key,
@@ -273,7 +313,8 @@ impl Task {
     pub(super) fn short(&self) -> bool {
         !matches!(
             self,
-            Task::Load { .. }
+            Task::Piece { .. }
+                | Task::Load { .. }
                 | Task::Open(_)
                 | Task::EmbedPassages { .. }
                 | Task::Cut(_)
@@ -311,7 +352,8 @@ impl Task {
             | Task::Collect { key, .. }
             | Task::BuildGraph { key, .. }
             | Task::SearchCollection { key, .. } => Some(key),
-            Task::Load { .. }
+            Task::Piece { .. }
+            | Task::Load { .. }
             | Task::Embed { .. }
             | Task::EmbedPassages { .. }
             | Task::Cut(_)
@@ -327,11 +369,11 @@ fn collection<'a>(library: &'a mut Library, key: &str) -> Result<&'a mut Collect
 
 fn load(
     library: &mut Library,
-    (onnx, tokenizer): (Vec<u8>, &[u8]),
+    (file, tokenizer): (ModelFile, &[u8]),
     spec: &ModelSpec,
     millis: impl Fn() -> f64,
 ) -> Result<Outcome, String> {
-    let (embedder, sha256) = match library.load(onnx, tokenizer, spec.clone()) {
+    let (embedder, sha256) = match library.load(file, tokenizer, spec.clone()) {
         Err(EmbedError::General { why }) => {
             return Ok(Outcome::Done(Answer::NeedsGeneral { why }));
         }
@@ -370,6 +412,16 @@ fn search(
     };
     let history = library.history(key)?;
     let texts = queries.texts().iter().zip(&vectors);
+    if let Some(strange) = vectors
+        .iter()
+        .find(|vector| !lexical && vector.len() != history.dim())
+    {
+        return Err(format!(
+            "the vectors of this history have {} components and that of a query {}: they are of different models",
+            history.dim(),
+            strange.len()
+        ));
+    }
     let find = |(query, vector): (&String, &Vec<f32>)| {
         history.search(query, vector, top_k as usize, method)
     };

@@ -47,6 +47,29 @@ impl Texts {
         }
     }
 
+    /// Queries that come with their vectors, `dim` floats each.
+    pub(super) fn given(texts: Vec<String>, dim: u32, bytes: &[u8]) -> Result<Self, String> {
+        let floats: Vec<f32> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|b| f32::from_le_bytes(*b))
+            .collect();
+        if floats.len() != texts.len() * dim as usize {
+            return Err(format!(
+                "{} queries of {dim} components came with {} numbers",
+                texts.len(),
+                floats.len()
+            ));
+        }
+        let vectors = floats.chunks_exact(dim as usize);
+        Ok(Self {
+            vectors: vectors.map(|vector| Some(vector.to_vec())).collect(),
+            next: texts.len(),
+            ..Self::new(Kind::Query, texts)
+        })
+    }
+
     /// Does the next piece.
     pub(super) fn advance(&mut self, library: &mut Library) -> Result<Step, String> {
         let Some((members, batch)) = &mut self.batch else {

@@ -8,3 +8,4 @@ mod lost_similarity;
 mod model;
 mod retrieval;
 mod search;
+mod shaped;

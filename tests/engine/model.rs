@@ -163,7 +163,7 @@ fn the_descriptor_describes_the_files() {
 fn a_file_that_is_no_model_is_named() {
     let [onnx, tokenizer] = model_files();
     for broken in [&b"<!doctype html>"[..], &onnx[..100_000]] {
-        let error = Embedder::load(broken, &tokenizer, ModelSpec::plain(MAX_TOKENS))
+        let error = Embedder::load(broken.to_vec(), &tokenizer, ModelSpec::plain(MAX_TOKENS))
             .err()
             .expect("must not load");
         assert!(
@@ -296,6 +296,7 @@ impl Driver {
 fn load() -> Request {
     Request::LoadModel {
         name: "minilm".to_owned(),
+        pieces: Vec::new(),
         spec: ModelSpec::plain(MAX_TOKENS),
     }
 }
@@ -306,6 +307,7 @@ fn open(shipped_vectors: bool) -> Request {
         sessions: sessions(),
         chunking: SMALL,
         shipped_vectors,
+        foreign: false,
     }
 }
 
@@ -315,6 +317,7 @@ fn search(key: &str, query: &str, method: SearchMethod) -> Request {
         queries: vec![query.to_owned()],
         top_k: 2,
         method,
+        dim: 0,
     }
 }
 
@@ -480,9 +483,18 @@ fn a_history_cut_here_and_embedded_elsewhere_is_the_same() {
         sessions: sessions(),
         chunking: SMALL,
     };
-    let (Answer::Cut { spans, texts }, _) = driver.ask(cut, vec![]).unwrap() else {
+    let (
+        Answer::Cut {
+            spans,
+            texts,
+            too_long,
+        },
+        _,
+    ) = driver.ask(cut, vec![]).unwrap()
+    else {
         panic!("a cut is answered by chunks")
     };
+    assert_eq!(too_long, 0, "chunks this small fit the model");
     let mut other = Driver::with_model();
     let embed = Request::EmbedPassages { texts };
     let (Answer::PassageVectors { dim, cut: 0, .. }, bytes) = other.ask(embed, vec![]).unwrap()

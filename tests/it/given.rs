@@ -52,6 +52,7 @@ fn spec(system: System, by: &str, judges: &[&str]) -> RunSpec {
             model: "none".to_owned(),
             model_sha256: String::new(),
             method: "exact".to_owned(),
+            ..RetrieverRef::default()
         },
         app_version: "0".to_owned(),
         variant: Variant::default(),

@@ -39,6 +39,7 @@ pub fn record(instance: &str, epoch: u32, domain: &str, states: &[VerdictState])
             model: "all-minilm-l6-v2".to_owned(),
             model_sha256: "cd".repeat(32),
             method: "exact".to_owned(),
+            ..RetrieverRef::default()
         },
         stages: stages(),
         output: Some(Output::GenerateText {
@@ -58,6 +59,7 @@ pub fn record(instance: &str, epoch: u32, domain: &str, states: &[VerdictState])
         status: RunStatus::Done,
         started_ms: START,
         ended_ms: Some(START + 9_500.25),
+        embedding_calls: Vec::new(),
         app_version: "0.1.0".to_owned(),
         variant: Variant::default(),
     }

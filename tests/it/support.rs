@@ -153,6 +153,7 @@ pub fn run_spec(system: System, agent: ModelRef) -> RunSpec {
             model: "r".to_owned(),
             model_sha256: "0".to_owned(),
             method: "exact".to_owned(),
+            ..RetrieverRef::default()
         },
         app_version: "0".to_owned(),
         variant: Variant::default(),

@@ -42,6 +42,11 @@ pub fn models_request(key: Option<&ApiKey>, base_url: &str) -> Result<HttpReques
     })
 }
 
+/// Key and content type, and nothing else.
+pub fn plain_headers(key: Option<&ApiKey>, base: &str) -> Vec<(String, String)> {
+    headers(key, base, &Quirks::default())
+}
+
 /// Key and content type, and what the address's own provider is known to take: any other header
 /// would make preflights fail.
 fn headers(key: Option<&ApiKey>, base: &str, quirks: &Quirks) -> Vec<(String, String)> {

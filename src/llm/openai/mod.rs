@@ -8,7 +8,7 @@ mod encode;
 mod message;
 mod stream;
 
-pub use encode::{encode, models_request};
+pub use encode::{encode, models_request, plain_headers};
 
 use super::answer::Answer;
 use super::http::HttpResponse;
@@ -41,6 +41,11 @@ fn no_choice(value: &Value) -> LlmError {
         Some(Value::Array(choices)) if choices.is_empty() => LlmError::EmptyAnswer,
         _ => unreadable(value),
     }
+}
+
+/// The body of an answer with embeddings, or the error in its place.
+pub fn embeddings_body(response: &HttpResponse) -> Result<Value, LlmError> {
+    Ok(success_body(response, message::error_in)?.unwrap_or_default())
 }
 
 /// Ids, sorted, without doubles.

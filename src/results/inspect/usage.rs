@@ -22,7 +22,8 @@ pub fn calls(record: &RunRecord) -> impl Iterator<Item = &CallRecord> {
     let agent = record.stages.iter().flat_map(|stage| &stage.calls);
     let judges = record.judgements.iter().flat_map(|judged| &judged.calls);
     let links = record.links.iter().flat_map(|links| &links.calls);
-    agent.chain(judges).chain(links)
+    let embedding = &record.embedding_calls;
+    agent.chain(judges).chain(links).chain(embedding)
 }
 
 /// Usage by model and by role.

@@ -19,8 +19,10 @@ use crate::run;
 use crate::run::focus::Focus;
 use crate::run::record::{Mode, RunRecord, RunStatus};
 use crate::settings::Settings;
+use crate::settings::retriever::ModelChoice;
 use crate::ui::amend::amend;
 use crate::ui::data::Open;
+use crate::ui::models;
 use crate::ui::parts::{Empty, Problem, ProblemBox};
 use crate::ui::runner::{Choice, LiveRun, Subject, Wanted, Work};
 use crate::ui::state::{Lab, lab};
@@ -149,6 +151,11 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
         prices: Signal::derive(move || lab.settings.with(|settings| settings.prices.clone())),
         agent: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref())),
         model: Signal::derive(move || lab.settings.with(|settings| settings.agent_ref().label())),
+        retrievers: Signal::derive(move || models::choices(lab)),
+        retriever: Signal::derive(move || {
+            lab.settings
+                .with(|settings| settings.retriever.model.word())
+        }),
         blocked: Signal::derive(move || blocked(lab)),
         again: {
             let subject = work.subject();
@@ -391,6 +398,9 @@ fn actions(lab: Lab, work: Work) -> Actions {
         }),
         set_params: Callback::new(move |params| lab.set(|settings| settings.params = params)),
         set_edits: Callback::new(move |edits| lab.set(|settings| settings.prompts = edits)),
+        set_retriever: Callback::new(move |word: String| {
+            lab.set(|settings| settings.retriever.model = ModelChoice::from_word(&word));
+        }),
         focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &focus))),
         go: Callback::new(move |address: String| lab.go_to(&address)),
     }

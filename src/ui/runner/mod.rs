@@ -3,6 +3,7 @@
 
 mod batch;
 mod live;
+mod retrieve;
 mod task;
 mod words;
 mod work;
@@ -270,6 +271,10 @@ impl Runner {
             abort,
             choices: RefCell::new(Some(choices)),
             asks: Cell::new(false),
+            retriever: lab
+                .settings
+                .with_untracked(|settings| settings.retriever.clone()),
+            remote: RefCell::default(),
         })
     }
 

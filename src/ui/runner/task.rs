@@ -1,14 +1,16 @@
 //! One run, from the engine to the verdicts.
 
+use super::retrieve::Searchable;
 use super::{Choice, LiveRun, Work};
 use crate::agent::memo::StageMemo;
-use crate::agent::trace::{Output, System};
+use crate::agent::trace::{CallRecord, Output, System};
 use crate::bench::shard::Shard;
 use crate::browser::abort::Abort;
 use crate::browser::clock::now_ms;
 use crate::browser::engine::{EngineProgress, ModelInfo, OnEngineProgress};
 use crate::browser::env::{BrowserEnv, EnvParts, Source};
 use crate::browser::fetch::{OnProgress, Progress};
+use crate::browser::remote::Remote;
 use crate::browser::transport::Endpoint as Target;
 use crate::embed::Chunking;
 use crate::judge::{JudgeModel, Panel};
@@ -57,19 +59,14 @@ pub struct Task {
     pub abort: Abort,
     /// What earlier runs on the instance found.
     pub memo: StageMemo,
+    /// As it was chosen when the run was started.
+    pub retriever: Retriever,
+    /// The embedding endpoint, once it is asked.
+    pub remote: RefCell<Option<Rc<Remote>>>,
     /// What the visitor chooses while the model is on its way.
     pub choices: RefCell<Option<UnboundedReceiver<Choice>>>,
     /// Whether there is anybody to choose.
     pub asks: Cell<bool>,
-}
-
-/// What passages are found with, once it is there.
-pub(super) struct Ready {
-    /// The embedding model; [`BY_WORDS`] where there is none.
-    pub model: ModelInfo,
-    /// Name of the history in the engine.
-    pub history: String,
-    pub by_words: bool,
 }
 
 impl Task {
@@ -81,17 +78,14 @@ impl Task {
         if let Some(output) = self.plan.given.clone() {
             return self.judge(output).await;
         }
-        match self.prepare().await {
-            Ok(ready) => {
-                let mut spec = self.spec(&ready.model);
-                if ready.by_words {
-                    spec.retriever.method = "bm25".to_owned();
-                }
-                let (history, by_words) = (ready.history.clone(), ready.by_words);
-                let env = self.env(history, by_words, self.draft(&spec));
-                let record = run_instance(&env, &spec, self.case(), &self.memo).await;
-                if by_words {
-                    self.edge.engine.close(&ready.history).await;
+        match self.searchable().await {
+            Ok(found) => {
+                let spec = self.spec(found.retriever.clone());
+                let env = self.env(&found, self.draft(&spec));
+                let mut record = run_instance(&env, &spec, self.case(), &self.memo).await;
+                record.embedding_calls.extend(self.embedding_calls());
+                if found.by_words {
+                    found.engine.close(&found.history).await;
                 }
                 record
             }
@@ -99,17 +93,38 @@ impl Task {
         }
     }
 
+    /// Where nothing is searched.
+    fn nothing(&self) -> Searchable {
+        Searchable {
+            engine: self.edge.engine.clone(),
+            history: String::new(),
+            remote: None,
+            retriever: self.retriever_of(&ModelInfo::none("none")),
+            by_words: false,
+        }
+    }
+
+    /// Calls of an embedding endpoint so far.
+    fn embedding_calls(&self) -> Vec<CallRecord> {
+        let remote = self.remote.borrow();
+        remote
+            .as_ref()
+            .map_or_else(Vec::new, |remote| remote.take_calls())
+    }
+
     /// Verdicts alone: neither the embedding model nor the history is needed.
     async fn judge(&self, output: Output) -> RunRecord {
-        let spec = self.spec(&no_model("none"));
-        let env = self.env(String::new(), false, self.draft(&spec));
+        let nothing = self.nothing();
+        let spec = self.spec(nothing.retriever.clone());
+        let env = self.env(&nothing, self.draft(&spec));
         judge_given(&env, &spec, self.case(), output).await
     }
 
     /// The run with the verdicts of this panel beside those it has; as it was when that fails.
     async fn again(&self, before: &RunRecord) -> RunRecord {
-        let spec = self.spec(&no_model("none"));
-        let env = self.env(String::new(), false, self.draft(&spec));
+        let nothing = self.nothing();
+        let spec = self.spec(nothing.retriever.clone());
+        let env = self.env(&nothing, self.draft(&spec));
         match judge_again(&env, &spec, self.case(), before).await {
             Ok(record) => record,
             Err(StepError::Cancelled) => before.clone(),
@@ -121,48 +136,8 @@ impl Task {
         }
     }
 
-    /// Model loaded and history open; gives the history's name in the engine.
-    async fn prepare(&self) -> Result<Ready, String> {
-        let said = |error: &dyn std::error::Error, hint: Option<&str>| {
-            format!(
-                "{} {}",
-                sentence(&error.to_string()),
-                hint.unwrap_or_default()
-            )
-            .trim_end()
-            .to_owned()
-        };
-        let open = &self.work.open;
-        let (shard_id, read) = self.read_history().await?;
-        let engine = &self.edge.engine;
-        let (shown, chunking) = (self.engine_progress(), self.chunking());
-        engine.set_arithmetic(self.retriever().arithmetic);
-        let Some(model) = self.model_or_words(&shown).await? else {
-            return self.prepare_words(&shard_id, &read.history).await;
-        };
-        let loaded = self.byte_progress("loading the history's vectors");
-        let vectors = open.dataset.vectors(
-            &shard_id,
-            &model.onnx.sha256,
-            chunking,
-            &loaded,
-            &self.abort,
-        );
-        let vectors = vectors.await.map_err(|error| said(&error, error.hint()))?;
-        let key = open.dataset.history_key(&shard_id, chunking);
-        let opened =
-            engine.open_history(&key, &read.history, vectors, chunking, &shown, &self.abort);
-        opened.await.map_err(|error| said(&error, error.hint()))?;
-        self.live.progress.set(None);
-        Ok(Ready {
-            model,
-            history: key,
-            by_words: false,
-        })
-    }
-
     /// The shard whose history the system reads: the user's own, or the donor's.
-    async fn read_history(&self) -> Result<(String, Rc<Shard>), String> {
+    pub(super) async fn read_history(&self) -> Result<(String, Rc<Shard>), String> {
         let Work {
             open,
             shard_id,
@@ -204,17 +179,11 @@ impl Task {
         }
     }
 
-    fn retriever(&self) -> Retriever {
-        self.lab
-            .settings
-            .with_untracked(|settings| settings.retriever)
-    }
-
     pub(super) fn chunking(&self) -> Chunking {
         self.plan.params.chunking()
     }
 
-    fn engine_progress(&self) -> OnEngineProgress {
+    pub(super) fn engine_progress(&self) -> OnEngineProgress {
         let shown = self.live.progress.clone();
         Rc::new(move |progress| shown.set(Some(progress)))
     }
@@ -230,7 +199,7 @@ impl Task {
         })
     }
 
-    fn spec(&self, model: &ModelInfo) -> RunSpec {
+    fn spec(&self, retriever: RetrieverRef) -> RunSpec {
         let Plan {
             id,
             system,
@@ -255,11 +224,7 @@ impl Task {
                 name: dataset.manifest.name.clone(),
                 sha256: dataset.manifest_sha256.clone(),
             },
-            retriever: RetrieverRef {
-                model: model.name.clone(),
-                model_sha256: model.onnx.sha256.clone(),
-                method: self.retriever().name(),
-            },
+            retriever,
             app_version: env!("CARGO_PKG_VERSION").to_owned(),
             variant: variant.clone(),
         }
@@ -267,7 +232,7 @@ impl Task {
 
     /// Events go to the signals; after each stage the record so far is saved, so that closing the
     /// page loses no more than the stage at work.
-    fn env(&self, history: String, by_words: bool, draft: RunRecord) -> BrowserEnv {
+    fn env(&self, found: &Searchable, draft: RunRecord) -> BrowserEnv {
         let (live, runs) = (self.live.clone(), self.edge.runs.clone());
         let on_event = move |event: RunEvent| {
             let saves = matches!(event, RunEvent::StageDone { .. });
@@ -283,13 +248,15 @@ impl Task {
         };
         BrowserEnv::new(EnvParts {
             run_id: self.plan.id.clone(),
-            engine: self.edge.engine.clone(),
-            history,
-            method: match by_words {
+            engine: found.engine.clone(),
+            texts: self.edge.engine.clone(),
+            remote: found.remote.clone(),
+            history: found.history.clone(),
+            method: match found.by_words {
                 true => SearchMethod::Lexical,
-                false => self.retriever().method,
+                false => self.retriever.method,
             },
-            by_words,
+            by_words: found.by_words,
             transport: self.edge.transport.clone(),
             agent: self.target(Some(&self.plan.agent)),
             graders: self.grader_targets(),
@@ -334,7 +301,6 @@ impl Task {
 
     /// The record of a run whose engine or data could not be had.
     fn unstarted(&self, message: String) -> RunRecord {
-        let model = no_model("not loaded");
         let status = if self.abort.is_aborted() {
             RunStatus::Cancelled
         } else {
@@ -343,28 +309,8 @@ impl Task {
         RunRecord {
             status,
             ended_ms: Some(now_ms()),
-            ..self.draft(&self.spec(&model))
+            embedding_calls: self.embedding_calls(),
+            ..self.draft(&self.spec(self.retriever_of(&ModelInfo::none("not loaded"))))
         }
-    }
-}
-
-/// Stands for the embedding model where none was used.
-pub(super) fn no_model(name: &str) -> ModelInfo {
-    let nothing = crate::bench::manifest::FileRef {
-        path: String::new(),
-        bytes: 0,
-        sha256: String::new(),
-        unpacked: None,
-        unpacked_sha256: None,
-    };
-    ModelInfo {
-        name: name.to_owned(),
-        dim: 0,
-        max_tokens: 0,
-        onnx: nothing.clone(),
-        tokenizer: nothing,
-        pool: None,
-        query_prefix: String::new(),
-        passage_prefix: String::new(),
     }
 }

@@ -2,13 +2,14 @@
 //! rather go on without.
 
 use super::live::{Choice, Offer};
-use super::task::{Ready, Task, no_model};
+use super::retrieve::Searchable;
+use super::task::Task;
 use crate::bench::visible::History;
 use crate::browser::abort::Abort;
 use crate::browser::engine::{EngineError, ModelInfo, OnEngineProgress};
 use crate::embed::windows::word_windows;
 use crate::embed::{ChunkSpan, VectorFile};
-use crate::run::record::BY_WORDS;
+use crate::run::record::{BY_WORDS, RetrieverRef};
 use crate::words::sentence;
 use futures::StreamExt;
 use futures::future::{Either, select};
@@ -80,7 +81,7 @@ impl Task {
         &self,
         shard_id: &str,
         history: &History,
-    ) -> Result<Ready, String> {
+    ) -> Result<Searchable, String> {
         self.live.offer.set(None);
         self.live.progress.set(None);
         let dataset = &self.work.open.dataset;
@@ -91,9 +92,14 @@ impl Task {
         let engine = &self.edge.engine;
         let opened = engine.open_for_words(&key, history, spans, &self.abort);
         opened.await.map_err(|error| why(&error))?;
-        Ok(Ready {
-            model: no_model(BY_WORDS),
+        Ok(Searchable {
+            engine: engine.clone(),
             history: key,
+            remote: None,
+            retriever: RetrieverRef {
+                method: "bm25".to_owned(),
+                ..self.retriever_of(&ModelInfo::none(BY_WORDS))
+            },
             by_words: true,
         })
     }

@@ -45,6 +45,9 @@ pub struct InstanceProps {
     pub model: Signal<String>,
     /// The same, for what a system says about it.
     pub agent: Signal<ModelRef>,
+    /// Embedding models that can be chosen, as value and words, and the chosen one's value.
+    pub retrievers: Signal<Vec<(String, String)>>,
+    pub retriever: Signal<String>,
     /// Why a run cannot start now, in a sentence with the next step; `None` when it can.
     pub blocked: Signal<Option<String>>,
     /// Whether and how the run shown can be judged again.
@@ -158,6 +161,8 @@ pub struct Actions {
     pub open_run: Callback<Arc<RunRecord>>,
     pub set_params: Callback<Params>,
     pub set_edits: Callback<Edits>,
+    /// Chooses the embedding model of the runs to come.
+    pub set_retriever: Callback<String>,
     /// Put this focus into the address (replacing the entry, not adding one).
     pub focus: Callback<Focus>,
     /// Open another view's address.

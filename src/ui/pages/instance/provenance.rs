@@ -3,7 +3,7 @@
 use super::page::Page;
 use crate::judge::again::last_round;
 use crate::prompts::hash_of;
-use crate::run::record::{Mode, Params, RunRecord};
+use crate::run::record::{Mode, Params, RetrieverRef, RunRecord};
 use leptos::prelude::*;
 
 /// Folded away until asked for; nothing before a run.
@@ -46,19 +46,63 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
             "Data set",
             format!("{} {}", record.dataset.name, short(&record.dataset.sha256)),
         ),
-        (
-            "Retriever",
-            format!(
-                "{} {}, {} search",
-                record.retriever.model,
-                short(&record.retriever.model_sha256),
-                record.retriever.method
-            ),
-        ),
+        ("Retriever", retriever(record)),
+        ("Embedding", reading(record)),
         ("Repeat", record.epoch.to_string()),
         ("Run", record.id.clone()),
         ("Version", record.app_version.clone()),
     ]
+}
+
+fn retriever(record: &RunRecord) -> String {
+    let RetrieverRef {
+        model,
+        model_sha256,
+        method,
+        base_url,
+        ..
+    } = &record.retriever;
+    let whence = match base_url {
+        Some(base_url) => format!("by {base_url}"),
+        None => short(model_sha256).to_owned(),
+    };
+    format!("{model} {whence}, {method} search")
+}
+
+/// How the embedding model was read, and what it left out.
+fn reading(record: &RunRecord) -> String {
+    let Some(reading) = &record.retriever.reading else {
+        return "not told".to_owned();
+    };
+    let prefix = |what: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!(", “{text}” before {what}"),
+    };
+    let limit = reading.max_tokens.map(|n| format!(", at most {n} tokens"));
+    let cut = record.retriever.cut_passages.filter(|cut| *cut > 0);
+    let cut = cut.map(|cut| {
+        format!(
+            ". {cut} passages of the history are longer; their last words are not in their vectors"
+        )
+    });
+    format!(
+        "{} numbers, pooled {}{}{}{}{}{}",
+        reading.dim,
+        match reading.pooling.as_str() {
+            "mean" => "by the mean",
+            "cls" => "by the first token",
+            other => other,
+        },
+        if reading.normalised {
+            ""
+        } else {
+            ", compared by plain products"
+        },
+        prefix("queries", &reading.query_prefix),
+        prefix("passages", &reading.passage_prefix),
+        limit.unwrap_or_default(),
+        cut.unwrap_or_default(),
+    )
 }
 
 fn asked(record: &RunRecord) -> String {

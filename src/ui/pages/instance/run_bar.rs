@@ -24,6 +24,7 @@ pub(super) fn RunBar(page: Page) -> impl IntoView {
                     <span class="muted">"with "</span>
                     <strong>{move || model.get()}</strong>
                 </p>
+                <Retriever page />
                 <StatusLine page />
                 <Elapsed page />
             </div>
@@ -113,6 +114,42 @@ fn Modes(page: Page) -> impl IntoView {
             <legend class="sr-only">"What is asked"</legend>
             {options.collect_view()}
         </fieldset>
+    }
+}
+
+/// Who makes the vectors that passages are found by; nothing where there is no choice.
+#[component]
+fn Retriever(page: Page) -> impl IntoView {
+    let (all, chosen) = page
+        .given
+        .with_value(|given| (given.retrievers, given.retriever));
+    let options = move || {
+        let option = |(word, name): (String, String)| {
+            let own = word.clone();
+            view! {
+                <option value=word selected=move || chosen.get() == own>
+                    {name}
+                </option>
+            }
+        };
+        all.get().into_iter().map(option).collect_view()
+    };
+    view! {
+        <Show when=move || all.with(|all| all.len() > 1)>
+            <p class="inst-model">
+                <label class="muted" for="retriever">
+                    "embedding by "
+                </label>
+                <select
+                    id="retriever"
+                    prop:value=move || chosen.get()
+                    prop:disabled=move || page.running()
+                    on:change=move |event| page.on.set_retriever.run(event_target_value(&event))
+                >
+                    {options}
+                </select>
+            </p>
+        </Show>
     }
 }
 

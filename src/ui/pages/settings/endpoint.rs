@@ -4,6 +4,7 @@ use super::key::KeyField;
 use super::local::LocalHelp;
 use crate::browser::abort::Abort;
 use crate::browser::transport::Endpoint as Target;
+use crate::llm::embeddings::Texts;
 use crate::llm::provider::Provider;
 use crate::llm::{LlmError, reach};
 use crate::settings::Endpoint;
@@ -30,6 +31,9 @@ pub fn EndpointForm(
     name: &'static str,
     endpoint: Signal<Endpoint>,
     on_change: Callback<Endpoint>,
+    /// Whether it makes vectors instead of text.
+    #[prop(optional)]
+    embeds: bool,
 ) -> impl IntoView {
     let models = RwSignal::new(Vec::<String>::new());
     let tested = RwSignal::new(None::<Tested>);
@@ -111,7 +115,7 @@ pub fn EndpointForm(
                     {move || models.get().into_iter().map(|model| view! { <option value=model></option> }).collect_view()}
                 </datalist>
             </Field>
-            <TestRow endpoint=endpoint tested=tested />
+            <TestRow endpoint=endpoint tested=tested embeds=embeds />
             <LocalHelp base_url=base_url />
         </div>
     }
@@ -154,7 +158,11 @@ fn ListModels(
 
 /// One tiny real call, and what came of it.
 #[component]
-fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl IntoView {
+fn TestRow(
+    endpoint: Signal<Endpoint>,
+    tested: RwSignal<Option<Tested>>,
+    embeds: bool,
+) -> impl IntoView {
     let lab = lab();
     let missing = move || endpoint.with(|endpoint| endpoint.missing());
     let waiting = move || tested.with(|tested| *tested == Some(Tested::Waiting));
@@ -166,6 +174,11 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
         let target = lab.keys.target(&endpoint);
         tested.set(Some(Tested::Waiting));
         spawn_local(async move {
+            if embeds {
+                let outcome = test_embedding(&edge, &target, &endpoint.model).await;
+                let _ = tested.try_set(Some(outcome)); // the form may be gone by now
+                return;
+            }
             let answer = edge
                 .transport
                 .test(&target, endpoint.model.trim(), &Abort::new())
@@ -185,7 +198,7 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
     };
     let outcome = move || {
         match tested.get()? {
-        Tested::Waiting => Some(view! { <p class="muted">"Asking for one word …"</p> }.into_any()),
+        Tested::Waiting => Some(view! { <p class="muted">{if embeds { "Asking for one vector …" } else { "Asking for one word …" }}</p> }.into_any()),
         Tested::Answered(text) => Some(view! { <p class="answer good"><Icon shape=Shape::Check />{text}</p> }.into_any()),
         Tested::Failed { problem, checks } => Some(view! {
             <div class="answer bad">
@@ -205,6 +218,27 @@ fn TestRow(endpoint: Signal<Endpoint>, tested: RwSignal<Option<Tested>>) -> impl
                 {move || missing().map(|missing| view! { <p class="muted">{missing}</p> })}
             </div>
         </div>
+    }
+}
+
+/// One vector, asked for once.
+async fn test_embedding(edge: &Edge, target: &Target, model: &str) -> Tested {
+    let texts = Texts {
+        model: model.trim().to_owned(),
+        input: vec!["dinner at seven".to_owned()],
+        dimensions: None,
+    };
+    match edge.transport.test_embedding(target, &texts).await {
+        Ok(embedded) => {
+            let vectors = &embedded.vectors;
+            Tested::Answered(format!(
+                "{} gave {} numbers in {:.1} s. Runs can use it now.",
+                vectors.model.as_deref().unwrap_or(model),
+                vectors.rows.first().map_or(0, Vec::len),
+                embedded.duration_ms / 1000.0
+            ))
+        }
+        Err(error) => failed(&error, model, &[]),
     }
 }
 

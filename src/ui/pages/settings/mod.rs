@@ -1,11 +1,14 @@
 //! Everything a visitor can choose.
 
+mod add_model;
 mod endpoint;
 mod judges;
 mod key;
 mod local;
+mod models;
 mod params;
 mod prices;
+mod reading;
 mod retriever;
 mod spending;
 mod storage;

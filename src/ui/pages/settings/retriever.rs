@@ -1,6 +1,7 @@
 //! How passages are found, and what the embedding model computes with.
 
 use super::Pick;
+use super::models::EmbeddingModel;
 use crate::embed::spec::Arithmetic;
 use crate::settings::retriever::METHODS;
 use crate::ui::state::lab;
@@ -34,12 +35,13 @@ pub fn Retrieval() -> impl IntoView {
                 <legend class="sr-only">"How passages are found"</legend>
                 {methods.collect_view()}
             </fieldset>
+            <EmbeddingModel />
             <label class="option" class:checked=exact>
                 <input type="checkbox" id="float32" prop:checked=exact on:change=switch />
                 <span>
                     <strong>"Embed in float32"</strong>
                     <span class="muted small">
-                        "The exact reference: about three times as slow, and a larger engine to load. The usual int8 vectors agree with it to four digits."
+                        "Models that run in this browser. The exact reference: about three times as slow, and a larger engine to load. The usual int8 vectors agree with it to four digits."
                     </span>
                 </span>
             </label>
