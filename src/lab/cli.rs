@@ -3,7 +3,8 @@
 use super::dataset::open::Dataset;
 use super::dataset::{build, describe, embed, source, synth, validate};
 use super::error::{Finding, LabError};
-use super::{decode, eval, read, retrieval};
+use super::native_env::Cache;
+use super::{decode, eval, read, record, retrieval};
 use crate::agent::trace::System;
 use crate::bench::error::Warning;
 use crate::embed::ChunkUnit;
@@ -47,6 +48,19 @@ enum Command {
         /// Print every run as one line of JSON instead
         #[arg(long)]
         json: bool,
+    },
+    /// Record the runs that ship with the site: the embedded baseline, IBA-Agent, its ablations and
+    /// standard RAG on some instances of every domain
+    Record {
+        folder: PathBuf,
+        /// Folder with model_int8.onnx and tokenizer.json
+        #[arg(long)]
+        model: PathBuf,
+        #[arg(long, default_value = "public/examples")]
+        out: PathBuf,
+        /// Instances of each domain
+        #[arg(long, default_value_t = 3)]
+        per_domain: usize,
     },
     /// How much of a dataset's evidence vectors, words and both find
     Retrieval {
@@ -150,6 +164,13 @@ pub fn main() -> ExitCode {
             let text = String::from_utf8_lossy(&bytes);
             retrieval::embed_lines(&text, &model, max_tokens)
         }),
+        Command::Record {
+            folder,
+            model,
+            out,
+            per_domain,
+        } => Dataset::open(&folder)
+            .and_then(|dataset| record::record(&dataset, &model, &out, per_domain)),
         Command::Decode(args) => standard_input().and_then(|bytes| decode::run(&args, bytes)),
         Command::Read(args) => standard_input().and_then(|bytes| read::run(&args, &bytes)),
     };
@@ -228,7 +249,14 @@ fn run_eval(
         chunk_unit: chunks.into(),
         ..Params::default()
     };
-    let evaluation = eval::evaluate(&Dataset::open(folder)?, model, system, &params)?;
+    let evaluation = eval::evaluate(
+        &Dataset::open(folder)?,
+        model,
+        system,
+        &params,
+        &|_| true,
+        &Cache::default(),
+    )?;
     if !json {
         return Ok(evaluation.report());
     }

@@ -8,7 +8,7 @@ use super::recall::{self, Recall};
 use crate::agent::memo::StageMemo;
 use crate::agent::trace::System;
 use crate::bench::hash;
-use crate::bench::ids::DomainId;
+use crate::bench::ids::{DomainId, InstanceId};
 use crate::bench::limits::FileKind;
 use crate::bench::manifest::{EmbeddingSet, ShardRef};
 use crate::bench::visible::{History, Instance};
@@ -27,13 +27,15 @@ pub struct Evaluation {
     pub recall: Recall,
 }
 
-/// Runs a system with the embedded baseline on all instances of a dataset. `model` is a folder
-/// with `model_int8.onnx` and `tokenizer.json`.
+/// Runs a system with the embedded baseline on the wanted instances of a dataset. `model` is a folder
+/// with `model_int8.onnx` and `tokenizer.json`; `cache` keeps vectors from one evaluation to the next.
 pub fn evaluate(
     dataset: &Dataset,
     model: &Path,
     system: System,
     params: &Params,
+    wanted: &dyn Fn(&InstanceId) -> bool,
+    cache: &Cache,
 ) -> Result<Evaluation, LabError> {
     let onnx = read(&model.join("model_int8.onnx"))?;
     let tokenizer = read(&model.join("tokenizer.json"))?;
@@ -56,10 +58,15 @@ pub fn evaluate(
         params: params.clone(),
         ..spec(dataset, model, sha256, system)?
     };
-    let cache = Cache::default();
     let (mut records, mut recall) = (Vec::new(), Recall::default());
     for shard in &dataset.manifest.shards {
-        let (loaded, _) = dataset.shard(shard)?;
+        let (mut loaded, _) = dataset.shard(shard)?;
+        loaded
+            .instances
+            .retain(|(instance, _)| wanted(&instance.id));
+        if loaded.instances.is_empty() {
+            continue;
+        }
         let vectors = match set {
             Some(set) => shipped(dataset, set, shard)?,
             None => None,
@@ -68,7 +75,7 @@ pub fn evaluate(
             Some(vectors) => vectors,
             None => embed(&embedder, shard, &loaded.history, params.chunking())?,
         };
-        let env = NativeEnv::open(&embedder, &cache, &loaded.history, vectors)?;
+        let env = NativeEnv::open(&embedder, cache, &loaded.history, vectors)?;
         for (instance, hidden) in &loaded.instances {
             let case = Case {
                 instance,
@@ -100,7 +107,7 @@ fn one(env: &NativeEnv<'_>, spec: &RunSpec, case: Case<'_>) -> RunRecord {
     block_on(run_instance(env, &spec, case, &StageMemo::new()))
 }
 
-fn domain_of(dataset: &Dataset, instance: &Instance) -> DomainId {
+pub(super) fn domain_of(dataset: &Dataset, instance: &Instance) -> DomainId {
     let scenarios = &dataset.manifest.scenarios;
     let scenario = scenarios
         .iter()

@@ -11,4 +11,5 @@ pub mod eval;
 pub mod native_env;
 pub mod read;
 pub mod recall;
+pub mod record;
 pub mod retrieval;

@@ -18,8 +18,14 @@ use leptos::task::spawn_local;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
-/// A recorded run that ships with the site.
-pub const EXAMPLE: &str = "examples/recorded-run.json.gz";
+/// The recorded runs that ship with the site, one file for each system (`lab record`).
+pub const EXAMPLES: [&str; 5] = [
+    "examples/recorded-iba_agent.json.gz",
+    "examples/recorded-wo_deep_retrieval.json.gz",
+    "examples/recorded-wo_bt_da.json.gz",
+    "examples/recorded-wo_synthesis.json.gz",
+    "examples/recorded-standard_rag.json.gz",
+];
 
 /// The result files opened in this tab. Handle.
 #[derive(Clone, Copy)]
@@ -55,12 +61,22 @@ impl Opened {
         }
     }
 
-    /// Opens a result file by its address and shows it.
-    pub fn open_address(self, lab: Lab, address: String) {
-        late::run(lab, Errand::ResultAddress(address));
+    /// Opens the recorded runs and shows them.
+    pub fn open_examples(self, lab: Lab) {
+        let addresses = EXAMPLES.map(str::to_owned);
+        late::run(lab, Errand::ResultAddresses(addresses.into()));
     }
 
-    pub(super) async fn fetch_results(self, lab: Lab, address: String) {
+    pub(super) async fn fetch_results(self, lab: Lab, addresses: Vec<String>) {
+        let mut shown = false;
+        for address in addresses {
+            shown |= self.fetch(lab, address).await;
+        }
+        self.show(lab, shown);
+    }
+
+    /// Fetches one file; whether there is now something to show.
+    async fn fetch(self, lab: Lab, address: String) -> bool {
         self.reading.set(Some(name(&address).to_owned()));
         let address = page::resolve(&address).unwrap_or(address);
         let (silent, abort) = (fetch::silent(), Abort::new());
@@ -72,14 +88,15 @@ impl Opened {
             progress: &silent,
             abort: &abort,
         };
-        match fetch::get(get).await {
-            Ok(fetched) => {
-                let shown = self.take(lab, name(&address), &fetched.bytes.to_vec());
-                self.show(lab, shown);
+        let shown = match fetch::get(get).await {
+            Ok(fetched) => self.take(lab, name(&address), &fetched.bytes.to_vec()),
+            Err(error) => {
+                lab.notices.bad(Problem::new(&error, error.hint()));
+                false
             }
-            Err(error) => lab.notices.bad(Problem::new(&error, error.hint())),
-        }
+        };
         self.reading.set(None);
+        shown
     }
 
     pub(super) async fn open_results(self, lab: Lab, files: Vec<PickedFile>) {

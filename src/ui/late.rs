@@ -108,8 +108,8 @@ pub enum Errand {
     Dataset(Turn, Source, After),
     /// Reads result files of the visitor.
     ResultFiles(Vec<PickedFile>),
-    /// Reads a result file by its address.
-    ResultAddress(String),
+    /// Reads result files by their addresses, one after the other.
+    ResultAddresses(Vec<String>),
 }
 
 #[wasm_split(opening, fallible)]
@@ -118,7 +118,7 @@ fn work(lab: Lab, errand: Errand) -> Result<Pin<Box<dyn Future<Output = ()>>>, P
         Errand::StartUp => Box::pin(lab.start_up()),
         Errand::Dataset(turn, source, after) => Box::pin(lab.data.fetch(lab, turn, source, after)),
         Errand::ResultFiles(files) => Box::pin(lab.opened.open_results(lab, files)),
-        Errand::ResultAddress(address) => Box::pin(lab.opened.fetch_results(lab, address)),
+        Errand::ResultAddresses(all) => Box::pin(lab.opened.fetch_results(lab, all)),
     })
 }
 

@@ -16,10 +16,10 @@ let browser, site;
 test.before(async () => { browser = await launch(); site = await serveSite({ root }); });
 test.after(async () => { await browser.close(); await site.close(); });
 
-/** Opens the recorded run that ships with the site: 18 instances by the embedded baseline. */
+/** Opens a recorded run that ships with the site: IBA-Agent by the embedded baseline on some instances of every domain. */
 async function openRecorded(page) {
   await page.goto(`${site.url}#/results`);
-  const file = path.join(root, "examples", "recorded-run.json.gz");
+  const file = path.join(root, "examples", "recorded-iba_agent.json.gz");
   const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", { name: "Open a result file" }).click()]);
   await chooser.setFiles(file);
   await page.locator(".opened-file").waitFor({ timeout: 30_000 });

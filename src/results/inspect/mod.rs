@@ -14,4 +14,4 @@ mod wire;
 pub mod write;
 
 pub use read::read;
-pub use write::{EvalLog, FileMeta, group, write};
+pub use write::{EvalLog, FileMeta, group, write, write_small};

@@ -67,6 +67,26 @@ pub fn write(records: &[RunRecord], meta: &FileMeta) -> Result<EvalLog, ResultsE
     }
 }
 
+/// As [`write`], without the events, which repeat for Inspect's viewer what the records hold: half
+/// the size.
+pub fn write_small(records: &[RunRecord], meta: &FileMeta) -> Result<EvalLog, ResultsError> {
+    let groups = split(records);
+    match groups.as_slice() {
+        [] => Err(ResultsError::NothingToWrite),
+        [one] => Ok(encode(one, meta, Events::Left)),
+        several => Err(ResultsError::Mixed {
+            groups: several.len(),
+        }),
+    }
+}
+
+/// Whether samples have their events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Events {
+    Written,
+    Left,
+}
+
 /// One file for each system, model, dataset and set of parameters among the records, in the order
 /// of their first record. A second run of the same instance and epoch opens a further file, since
 /// a log holds each pair once.
@@ -105,6 +125,17 @@ fn same_sample(a: &RunRecord, b: &RunRecord) -> bool {
 }
 
 fn log(records: &[&RunRecord], meta: &FileMeta) -> EvalLog {
+    encode(records, meta, Events::Written)
+}
+
+fn encode(records: &[&RunRecord], meta: &FileMeta, events: Events) -> EvalLog {
+    let of_record = |record: &&RunRecord| {
+        let mut sample = sample::of_record(record);
+        if events == Events::Left {
+            sample.events.clear();
+        }
+        sample
+    };
     let mut sorted = records.to_vec();
     sorted.sort_by(|a, b| (a.epoch, &a.instance).cmp(&(b.epoch, &b.instance)));
     let first = sorted[0];
@@ -124,10 +155,7 @@ fn log(records: &[&RunRecord], meta: &FileMeta) -> EvalLog {
         },
         results: results(&sorted),
         stats: stats(&sorted),
-        samples: sorted
-            .iter()
-            .map(|record| sample::of_record(record))
-            .collect(),
+        samples: sorted.iter().map(of_record).collect(),
     };
     let stamp = file_stamp(meta.created_ms);
     let parts = [slug(&first.dataset.name), slug(&system), slug(&meta.id)];

@@ -4,7 +4,7 @@ use crate::agent::trace_view::count;
 use crate::browser::dataset::Recent;
 use crate::route::{DatasetKey, Route};
 use crate::ui::data::{Open, Opening};
-use crate::ui::files::{EXAMPLE, OpenAgain, ask};
+use crate::ui::files::{EXAMPLES, OpenAgain, ask};
 use crate::ui::parts::{Icon, ProblemBox, ProgressLine, Shape};
 use crate::ui::state::lab;
 use crate::words::{grouped, size};
@@ -39,10 +39,10 @@ fn Doors() -> impl IntoView {
     let recorded = move || {
         let there = example.get().unwrap_or(false);
         there.then(|| view! {
-            <button type="button" class="door" on:click=move |_| lab.opened.open_address(lab, EXAMPLE.to_owned())>
+            <button type="button" class="door" on:click=move |_| lab.opened.open_examples(lab)>
                 <Icon shape=Shape::Film />
                 <strong>"See a recorded run"</strong>
-                <span class="muted">"Every step of an agent on real tasks, with its verdicts. No key, nothing to set up."</span>
+                <span class="muted">"IBA-Agent, its ablations and standard RAG on tasks of every domain: steps, verdicts, losses, tables. No key, nothing to set up."</span>
             </button>
         })
     };
@@ -83,9 +83,9 @@ fn Doors() -> impl IntoView {
     }
 }
 
-/// Whether the recorded run was shipped with this build.
+/// Whether the recorded runs were shipped with this build.
 async fn example_exists() -> bool {
-    let asked = gloo_net::http::RequestBuilder::new(EXAMPLE)
+    let asked = gloo_net::http::RequestBuilder::new(EXAMPLES[0])
         .method(gloo_net::http::Method::HEAD)
         .send()
         .await;
