@@ -171,7 +171,7 @@ impl Files<'_> {
     /// A whole number; libraries write "no limit" as a very large one.
     fn number(&self, file: &str, field: &str) -> Option<u64> {
         let number = self.get(file)?.get(field)?.as_f64()?;
-        (number >= 1.0 && number < NO_LIMIT).then_some(number as u64)
+        (1.0..NO_LIMIT).contains(&number).then_some(number as u64)
     }
 
     fn is_roberta(&self) -> bool {
