@@ -169,6 +169,7 @@ fn a_history_is_searched_by_words_without_a_model() {
         queries: vec!["noodles".to_owned()],
         top_k: 3,
         method,
+        dim: 0,
     };
     match ask(&mut engine, look(SearchMethod::Lexical), vec![]).unwrap() {
         Answer::Hits { hits, .. } => assert_eq!(hits[0][0].passage.text, "User: plain noodles"),
