@@ -2,8 +2,8 @@
 //!
 //! [`tokens`] reads the model's tokenizer, [`chunk`] cuts with it, at [`sentences`] where that is
 //! wanted, [`model`] embeds: by [`crate::encoder`], which is fast and knows the BERT family, or by
-//! `general`, which is exact and knows
-//! most of ONNX. [`registry`] knows models beside the shipped one. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively;
+//! `general`, which is exact and knows most of ONNX. [`registry`] knows models beside the shipped
+//! one. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively;
 //! [`windows`] cuts by words while there is no tokenizer.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
