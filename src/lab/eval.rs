@@ -101,7 +101,7 @@ const MAX_TOKENS: u32 = 256;
 
 fn one(env: &NativeEnv<'_>, spec: &RunSpec, case: Case<'_>) -> RunRecord {
     let spec = RunSpec {
-        id: case.instance.id.0.clone(),
+        id: format!("{}.{}", case.instance.id, spec.system.word()),
         ..spec.clone()
     };
     block_on(run_instance(env, &spec, case, &StageMemo::new()))

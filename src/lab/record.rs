@@ -39,7 +39,7 @@ pub fn record(
         eprintln!("{}: {} runs", system.name(), found.records.len());
         let records: Vec<RunRecord> = found.records;
         let meta = FileMeta {
-            id: "recorded".to_owned(),
+            id: format!("recorded.{}", system.word()),
             created_ms: records
                 .iter()
                 .filter_map(|r| r.ended_ms)
