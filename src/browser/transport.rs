@@ -120,24 +120,13 @@ impl Transport {
         endpoint: &Endpoint,
         texts: &Texts,
     ) -> Result<Embedded, LlmError> {
-        let policy = Policy {
-            max_attempts: 1,
-            max_unreachable_attempts: 1,
-            ..self.policy
-        };
-        let impatient = Self {
-            policy,
-            ..self.clone()
-        };
         let unheard: OnHeard = Rc::new(|_: Heard<'_>| {});
         let abort = Abort::new();
-        match impatient.embed(endpoint, texts, &unheard, &abort).await {
-            Err(LlmError::Unreachable { base_url, .. }) => {
-                let reasons = self.why_unreachable(endpoint, &abort).await;
-                Err(LlmError::Unreachable { base_url, reasons })
-            }
-            tested => tested,
-        }
+        let tested = self
+            .impatient()
+            .embed(endpoint, texts, &unheard, &abort)
+            .await;
+        self.explained(tested, endpoint, &abort).await
     }
 
     async fn embed_attempts(
@@ -224,6 +213,36 @@ impl Transport {
         }
     }
 
+    /// The same transport without a second try: a visitor who waits for a test wants to hear of a
+    /// limit, not to sit it out.
+    fn impatient(&self) -> Self {
+        let policy = Policy {
+            max_attempts: 1,
+            max_unreachable_attempts: 1,
+            ..self.policy
+        };
+        Self {
+            policy,
+            ..self.clone()
+        }
+    }
+
+    /// What a test came to; for a server out of reach, with what may be the reason.
+    async fn explained<T>(
+        &self,
+        tested: Result<T, LlmError>,
+        endpoint: &Endpoint,
+        abort: &Abort,
+    ) -> Result<T, LlmError> {
+        match tested {
+            Err(LlmError::Unreachable { base_url, .. }) => {
+                let reasons = self.why_unreachable(endpoint, abort).await;
+                Err(LlmError::Unreachable { base_url, reasons })
+            }
+            tested => tested,
+        }
+    }
+
     /// One word from a model, asked once: for the test button.
     pub async fn test(
         &self,
@@ -239,25 +258,12 @@ impl Transport {
             max_tokens: Some(TEST_TOKENS),
             ..Chat::default()
         };
-        // A visitor who waits for a test wants to hear of a limit, not to sit it out.
-        let policy = Policy {
-            max_attempts: 1,
-            max_unreachable_attempts: 1,
-            ..self.policy
-        };
-        let impatient = Self {
-            policy,
-            ..self.clone()
-        };
         let unheard: OnHeard = Rc::new(|_: Heard<'_>| {});
-        let tested = impatient.chat(endpoint, &chat, &unheard, abort).await;
-        match tested {
-            Err(LlmError::Unreachable { base_url, .. }) => {
-                let reasons = self.why_unreachable(endpoint, abort).await;
-                Err(LlmError::Unreachable { base_url, reasons })
-            }
-            tested => tested,
-        }
+        let tested = self
+            .impatient()
+            .chat(endpoint, &chat, &unheard, abort)
+            .await;
+        self.explained(tested, endpoint, abort).await
     }
 
     /// Asks once more in a way that tells a silent server from one that keeps its answer.
