@@ -4,9 +4,9 @@
 
 use super::abort::Abort;
 use super::dataset::{Dataset, DatasetError};
-use super::engine::{EngineProgress, OnEngineProgress};
+use super::engine::{EngineProgress, OnEngineProgress, steps};
 use super::fetch;
-use super::worker_client::{OnStep, WorkerClient, WorkerError};
+use super::worker_client::{WorkerClient, WorkerError};
 use crate::bench::manifest::EmbeddingSet;
 use crate::embed::spec::Arithmetic;
 use crate::embed::{ChunkUnit, Chunking};
@@ -218,15 +218,4 @@ async fn fill(
         }
     }
     Ok(rows)
-}
-
-fn steps(progress: &OnEngineProgress) -> Option<OnStep> {
-    let progress = Rc::clone(progress);
-    Some(Box::new(move |what, done, total| {
-        progress(EngineProgress {
-            what,
-            done,
-            total: Some(total),
-        })
-    }))
 }

@@ -639,7 +639,7 @@ async fn cut(
 }
 
 /// The worker's progress as engine progress.
-fn steps(progress: &OnEngineProgress) -> Option<OnStep> {
+pub(super) fn steps(progress: &OnEngineProgress) -> Option<OnStep> {
     let progress = Rc::clone(progress);
     Some(Box::new(move |what, done, total| {
         progress(EngineProgress {
