@@ -4,6 +4,7 @@
 pub mod again;
 #[cfg(feature = "engine")]
 pub mod checks;
+pub mod counted;
 pub mod edit;
 mod grade;
 mod model;

@@ -21,10 +21,29 @@ pub enum Standing {
     Unscored,
 }
 
+impl From<VerdictState> for Standing {
+    fn from(state: VerdictState) -> Self {
+        match state {
+            VerdictState::Met => Self::Met,
+            VerdictState::NotMet => Self::NotMet,
+            VerdictState::Unscored => Self::Unscored,
+        }
+    }
+}
+
 impl Opinion {
     /// Verdicts of one state.
     pub fn count(&self, state: VerdictState) -> usize {
         self.verdicts.iter().filter(|v| v.state == state).count()
+    }
+
+    /// Share of "met" among its repeats that decided, 0 to 1.
+    pub fn share_met(&self) -> Option<f64> {
+        let (met, not) = (
+            self.count(VerdictState::Met),
+            self.count(VerdictState::NotMet),
+        );
+        (met + not > 0).then(|| met as f64 / (met + not) as f64)
     }
 
     /// What most of its repeats say; disputed when they are split evenly.
@@ -89,18 +108,31 @@ pub fn opinions(judgements: &[Judgement], id: &RequirementId) -> Vec<Opinion> {
     out
 }
 
+/// Opinions that count. Rules alone are no judge beside a model, whose verdicts contain theirs.
+fn counted(judgements: &[Judgement], id: &RequirementId) -> Vec<Opinion> {
+    let mut held = opinions(judgements, id);
+    held.retain(|opinion| opinion.share_met().is_some());
+    if held.iter().any(|opinion| is_model(&opinion.judge)) {
+        held.retain(|opinion| is_model(&opinion.judge));
+    }
+    held
+}
+
 /// What all judges together say of one requirement.
 pub fn standing(judgements: &[Judgement], id: &RequirementId) -> Standing {
-    let held = opinions(judgements, id);
-    let mut standings = held
-        .iter()
-        .map(Opinion::standing)
-        .filter(|standing| *standing != Standing::Unscored);
+    let held = counted(judgements, id);
+    let mut standings = held.iter().map(Opinion::standing);
     match standings.next() {
         None => Standing::Unscored,
         Some(first) if standings.all(|other| other == first) => first,
         Some(_) => Standing::Disputed,
     }
+}
+
+/// What a requirement counts in the score, 0 to 1: repeats first, then judges equally.
+pub fn share(judgements: &[Judgement], id: &RequirementId) -> Option<f64> {
+    let held = counted(judgements, id);
+    crate::score::mean(held.iter().filter_map(Opinion::share_met))
 }
 
 /// Whether a judge is a model rather than rules alone.
@@ -152,6 +184,21 @@ mod tests {
             standing(&judged(&[("a", Met)]), &"r9".into()),
             Standing::Unscored
         );
+    }
+
+    // By hand: a says 4 of 5, b 0 of 1: (0.8 + 0) / 2. Rules beside a model are no third judge.
+    #[test]
+    fn a_requirement_counts_as_the_score_has_it() {
+        let a = [NotMet, Met, Met, Met, Met].map(|state| ("a", state));
+        assert_eq!(share(&judged(&a), &"r1".into()), Some(0.8));
+        assert_eq!(standing(&judged(&a), &"r1".into()), Standing::Met);
+        let mut both = a.to_vec();
+        both.extend([("b", NotMet), (PROGRAMMATIC, Met)]);
+        assert_eq!(share(&judged(&both), &"r1".into()), Some(0.4));
+        let rules = [(PROGRAMMATIC, Met), ("a", NotMet)];
+        assert_eq!(standing(&judged(&rules), &"r1".into()), Standing::NotMet);
+        assert_eq!(share(&judged(&rules[..1]), &"r1".into()), Some(1.0));
+        assert_eq!(share(&judged(&[("a", Unscored)]), &"r1".into()), None);
     }
 
     #[test]

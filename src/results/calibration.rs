@@ -4,7 +4,7 @@ use crate::agent::trace::System;
 use crate::judge::{Judgement, Verdict, VerdictSource, VerdictState, edit};
 use crate::run::record::{RunRecord, RunStatus};
 use crate::score::agreement::{Agreement, Ratings};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One judge, asked with one prompt, against the labels. Every repeat counts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +26,10 @@ pub struct Calibration {
     pub true_not_met: u32,
     /// Labelled, but the judge gave no verdict.
     pub unscored: u32,
+    /// Different labels "met" with a verdict; repeats make no more of them.
+    pub met_labels: u32,
+    /// Different labels "not met" with a verdict.
+    pub not_met_labels: u32,
 }
 
 impl Calibration {
@@ -55,20 +59,33 @@ impl Calibration {
         let rows = pairs.into_iter().flat_map(|(gold, judge, n)| {
             std::iter::repeat_n(vec![Some(gold), Some(judge)], n as usize)
         });
-        let ratings = Ratings {
-            raters: vec!["labels".to_owned(), self.judge.clone()],
-            items: rows.collect(),
-        };
-        ratings.agreement()
+        let raters = vec!["labels".to_owned(), self.judge.clone()];
+        let rows: Vec<Vec<Option<bool>>> = rows.collect();
+        Ratings::of_labels(raters, &rows).agreement()
     }
 
     /// The share of requirements met that would give the judge the share it saw, if it errs
     /// elsewhere as it does here (Rogan and Gladen 1978), 0 to 1. `None` where both rates are not
     /// known, or where the judge is no better than chance.
     pub fn corrected(&self, seen: f64) -> Option<f64> {
-        let (false_met, false_not) = (self.false_met_rate()?, self.false_not_met_rate()?);
-        let told_apart = 1.0 - false_met - false_not;
-        (told_apart > 0.0).then(|| ((seen - false_met) / told_apart).clamp(0.0, 1.0))
+        let (false_met, told_apart) = (self.false_met_rate()?, self.told_apart()?);
+        Some(((seen - false_met) / told_apart).clamp(0.0, 1.0))
+    }
+
+    /// Sensitivity and specificity minus one; `None` where both are not known, or where the judge
+    /// is no better than chance.
+    pub fn told_apart(&self) -> Option<f64> {
+        let told_apart = 1.0 - self.false_met_rate()? - self.false_not_met_rate()?;
+        (told_apart > 0.0).then_some(told_apart)
+    }
+
+    /// Variances of both rates, of false not met and of false met, by the labels behind them.
+    pub fn rate_variances(&self) -> Option<(f64, f64)> {
+        let of = |rate: f64, n: u32| (n > 0).then(|| rate * (1.0 - rate) / f64::from(n));
+        Some((
+            of(self.false_not_met_rate()?, self.met_labels)?,
+            of(self.false_met_rate()?, self.not_met_labels)?,
+        ))
     }
 
     /// `false met 4 %, false not met 9 % (n 312)`.
@@ -101,6 +118,7 @@ pub fn of<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<Calibrati
             .filter_map(|note| Some((&note.id, note.gold?)));
         let gold: BTreeMap<_, _> = gold.collect();
         let mut met = Vec::new();
+        let mut labels = BTreeSet::new();
         for judgement in record
             .judgements
             .iter()
@@ -112,9 +130,12 @@ pub fn of<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<Calibrati
                 out[at].meet(record);
             }
             for verdict in edit::original(judgement) {
-                if let Some(gold) = gold.get(&verdict.requirement) {
-                    out[at].add(*gold, &verdict);
-                }
+                let Some(gold) = gold.get(&verdict.requirement) else {
+                    continue;
+                };
+                let scored = verdict.state != VerdictState::Unscored;
+                let first = scored && labels.insert((at, verdict.requirement.clone()));
+                out[at].add(*gold, &verdict, first);
             }
         }
     }
@@ -146,10 +167,15 @@ impl Calibration {
         }
     }
 
-    fn add(&mut self, gold: bool, verdict: &Verdict) {
+    /// `first`: no other repeat has judged this label.
+    fn add(&mut self, gold: bool, verdict: &Verdict, first: bool) {
         if !matches!(verdict.source, VerdictSource::Model | VerdictSource::None) {
             return;
         }
+        *match gold {
+            true => &mut self.met_labels,
+            false => &mut self.not_met_labels,
+        } += u32::from(first);
         *match (gold, verdict.state) {
             (true, VerdictState::Met) => &mut self.true_met,
             (false, VerdictState::Met) => &mut self.false_met,

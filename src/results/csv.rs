@@ -42,6 +42,9 @@ pub fn domain_table(table: &DomainTable) -> String {
         "judge_prompt_sha256",
         "dataset",
         "dataset_sha256",
+        "parameters",
+        "retriever",
+        "edited_prompts",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -51,6 +54,8 @@ pub fn domain_table(table: &DomainTable) -> String {
             "overall",
             "overall_sd",
             "overall_corrected",
+            "overall_corrected_low",
+            "overall_corrected_high",
             "judge_error",
             "instances",
             "without_score",
@@ -72,11 +77,22 @@ fn line(row: &TableRow) -> Vec<String> {
         row.prompt.clone().unwrap_or_default(),
         row.dataset.clone(),
         row.dataset_sha256.clone(),
+        row.details.params.join("; "),
+        row.details.retriever.clone(),
+        row.details.prompts.join("; "),
     ];
     out.extend(row.cells.iter().map(percent));
     out.push(percent(&row.overall));
     out.push(number(row.overall.sd));
-    out.push(number(row.corrected));
+    let corrected = row.corrected.as_ref();
+    let interval = corrected.and_then(|found| found.interval);
+    for share in [
+        corrected.map(|found| found.share),
+        interval.map(|(low, _)| low),
+        interval.map(|(_, high)| high),
+    ] {
+        out.push(number(share.map(|share| 100.0 * share)));
+    }
     out.push(row.error.clone().unwrap_or_default());
     let counts = [
         row.overall.instances,

@@ -2,9 +2,9 @@
 //! it has, whether a preference changed, whether the preference was asked for or had to be acted
 //! on. The four panels of the paper's Figure 5.
 
-use crate::judge::VerdictState;
-use crate::judge::opinion::opinions;
-use crate::run::record::{Mode, RequirementNote, RunRecord, RunStatus};
+use crate::judge::opinion::share;
+use crate::run::record::{Mode, RunRecord, RunStatus};
+use crate::run::setup::{grouped, names, setups};
 use crate::score;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ pub struct Spot {
     pub n: u32,
 }
 
-/// The curve of one system with one model.
+/// The curve of one set-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     pub name: String,
@@ -79,20 +79,26 @@ pub struct Panel {
 /// Counts from here on are one place: few instances have more.
 const MANY: usize = 8;
 
-/// The panel of these runs. Finished runs only; repeats of an instance are averaged first.
+/// The panel of these runs. Finished runs only; a curve is of one set-up, and repeats of an
+/// instance are averaged first.
 pub fn panel(records: &[&RunRecord], over: Over) -> Panel {
     let done = |record: &&&RunRecord| record.status == RunStatus::Done;
     let done: Vec<&RunRecord> = records.iter().filter(done).copied().collect();
-    let mut systems: BTreeMap<String, Vec<&RunRecord>> = BTreeMap::new();
-    for record in done
-        .iter()
-        .filter(|record| over == Over::Asked || record.variant.mode == Mode::Task)
-    {
-        systems.entry(name(record, over)).or_default().push(record);
-    }
-    let cells: Vec<(String, Cells)> = systems
+    let of_panel = done
         .into_iter()
-        .map(|(name, records)| (name, cells(&records, over)))
+        .filter(|record| over == Over::Asked || record.variant.mode == Mode::Task);
+    // QA and Task of a set-up are two places of one curve.
+    let (groups, label): (_, fn(&RunRecord) -> String) = match over {
+        Over::Asked => (grouped(of_panel, RunRecord::same_but_mode), |record| {
+            record.system.name().to_owned()
+        }),
+        _ => (setups(of_panel), RunRecord::system_label),
+    };
+    let firsts: Vec<&RunRecord> = groups.iter().map(|group| group[0]).collect();
+    let cells: Vec<(String, Cells)> = names(&firsts, label)
+        .into_iter()
+        .zip(&groups)
+        .map(|(name, records)| (name, cells(records, over)))
         .collect();
     let xs: BTreeSet<&Place> = cells.iter().flat_map(|(_, cells)| cells.keys()).collect();
     let curve = |(name, cells): &(String, Cells)| Curve {
@@ -126,15 +132,6 @@ fn spot(place: &Place, scores: Option<&BTreeMap<String, Vec<f64>>>) -> Spot {
     }
 }
 
-/// QA and Task of a system are two places of one curve, so its name leaves the mode out.
-fn name(record: &RunRecord, over: Over) -> String {
-    let system = match over {
-        Over::Asked => record.system.name().to_owned(),
-        _ => record.system_label(),
-    };
-    format!("{system} · {}", record.agent.label())
-}
-
 fn cells(records: &[&RunRecord], over: Over) -> Cells {
     let mut cells = Cells::new();
     let mut add = |place: Place, of: String, score: Option<f64>| {
@@ -153,7 +150,7 @@ fn cells(records: &[&RunRecord], over: Over) -> Cells {
                     add(
                         changed(note.dynamic),
                         format!("{id}/{}", note.id),
-                        of_requirement(record, note),
+                        share(&record.judgements, &note.id),
                     );
                 }
             }
@@ -188,20 +185,6 @@ fn evidence(record: &RunRecord) -> usize {
         .iter()
         .flat_map(|note| &note.evidence_sessions);
     sessions.collect::<BTreeSet<_>>().len()
-}
-
-/// Share of "met" on one requirement: repeats first, then judges equally.
-fn of_requirement(record: &RunRecord, note: &RequirementNote) -> Option<f64> {
-    let of_judge = opinions(&record.judgements, &note.id)
-        .into_iter()
-        .filter_map(|opinion| {
-            let (met, not) = (
-                opinion.count(VerdictState::Met),
-                opinion.count(VerdictState::NotMet),
-            );
-            (met + not > 0).then(|| met as f64 / (met + not) as f64)
-        });
-    score::mean(of_judge)
 }
 
 #[cfg(test)]
@@ -278,6 +261,45 @@ mod tests {
             spots(Over::Asked),
             [at("QA", 100.0, 1), at("Task", 37.5, 2)]
         );
+    }
+
+    // Runs with another parameter, or on another version of the data, are no repeats: each has a
+    // curve of its own, with a name that says what differs.
+    #[test]
+    fn set_ups_are_not_mixed() {
+        let mut records = some();
+        records[1].params.min_salience = 7.0;
+        records[2].dataset.sha256 = "89abcdef0123".to_owned();
+        let records: Vec<&RunRecord> = records.iter().collect();
+        let found = panel(&records, Over::Constraints);
+        let curves: Vec<(&str, Vec<Option<f64>>)> = found
+            .curves
+            .iter()
+            .map(|curve| {
+                let percents = curve.spots.iter().map(|spot| spot.percent).collect();
+                (curve.name.as_str(), percents)
+            })
+            .collect();
+        let name = "IBA-Agent · embedded baseline (no language model)";
+        assert_eq!(
+            curves,
+            [
+                (format!("{name} · data n ").as_str(), vec![None, Some(50.0)]),
+                (
+                    format!("{name} · min_salience = 7 · data n ").as_str(),
+                    vec![None, Some(100.0)]
+                ),
+                (
+                    format!("{name} · data n 89abcdef").as_str(),
+                    vec![Some(0.0), None]
+                ),
+            ]
+        );
+        // The questions were asked of the first set-up only.
+        let asked = panel(&records, Over::Asked);
+        assert_eq!(asked.curves.len(), 3);
+        let first: Vec<Option<f64>> = asked.curves[0].spots.iter().map(|s| s.percent).collect();
+        assert_eq!(first, [Some(100.0), Some(50.0)]);
     }
 
     #[test]

@@ -40,16 +40,19 @@ fn series(n: usize, row: &TableRow) -> Series {
 
 /// What a legend calls a row; a printed row says so first.
 pub fn name(row: &TableRow) -> String {
-    match &row.source {
-        Source::Paper(table) => format!("Paper, {table}: {} · {}", row.system, row.model),
-        Source::ThisTab => format!("{} · {} · judge {}", row.system, row.model, row.judge),
-        Source::File(file) => {
-            format!(
-                "{} · {} · judge {} ({file})",
-                row.system, row.model, row.judge
-            )
-        }
+    let (system, model) = (row.system.as_str(), row.model.as_str());
+    if let Source::Paper(table) = &row.source {
+        return format!("Paper, {table}: {system} · {model}");
     }
+    let details = row.details.short();
+    let parts = [system, model].into_iter();
+    let parts = parts.chain(details.iter().map(String::as_str));
+    let name = parts.collect::<Vec<_>>().join(" · ");
+    let file = match &row.source {
+        Source::File(file) => format!(" ({file})"),
+        _ => String::new(),
+    };
+    format!("{name} · judge {}{file}", row.judge)
 }
 
 /// A percentage as tables show it.

@@ -3,8 +3,9 @@
 
 use crate::bench::ids::{DomainId, InstanceId, RequirementId};
 use crate::judge::opinion::{Opinion, Standing, opinions};
-use crate::judge::{Judgement, Verdict, VerdictSource, VerdictState, edit};
+use crate::judge::{Judgement, Verdict, VerdictSource, VerdictState, counted, edit};
 use crate::run::record::RunRecord;
+use crate::run::setup::setups;
 use crate::score::agreement::{Agreement, Ratings, on_item};
 use crate::score::{self, Entry, spread};
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,24 +125,17 @@ fn by_model(judgement: &Judgement) -> Judgement {
     }
 }
 
-/// Each judge's majority on each item; a judge that is split evenly gives no label.
+/// Each judge's share of "met" on each item over its repeats: a judge that is split counts as split.
 fn between(items: &[Item<'_>], names: &[String]) -> Ratings {
-    let label = |item: &Item<'_>, name: &String| {
-        let opinion = item
-            .opinions
-            .iter()
-            .find(|opinion| opinion.judge == *name)?;
-        match opinion.standing() {
-            Standing::Met => Some(true),
-            Standing::NotMet => Some(false),
-            Standing::Disputed | Standing::Unscored => None,
-        }
+    let share = |item: &Item<'_>, name: &String| {
+        let mut own = item.opinions.iter();
+        own.find(|opinion| opinion.judge == *name)?.share_met()
     };
     Ratings {
         raters: names.to_vec(),
         items: items
             .iter()
-            .map(|item| names.iter().map(|name| label(item, name)).collect())
+            .map(|item| names.iter().map(|name| share(item, name)).collect())
             .collect(),
     }
 }
@@ -211,7 +205,7 @@ fn line(records: &[&RunRecord], items: &[Item<'_>], judge: &str) -> JudgeLine {
             .map(|judgement| judgement.repeat)
             .max()
             .unwrap_or(1),
-        score: by_repeat(records, judge),
+        score: score_of(records, judge),
         judged: held.len() as u32,
         unscored: held
             .iter()
@@ -235,39 +229,115 @@ fn within(held: &[&Opinion]) -> Option<Agreement> {
         row.resize(most, None);
         row
     };
-    let ratings = Ratings {
-        raters: (1..=most).map(|n| format!("repeat {n}")).collect(),
-        items: held.iter().map(row).collect(),
-    };
-    ratings.agreement()
+    let raters = (1..=most).map(|n| format!("repeat {n}")).collect();
+    let rows: Vec<Vec<Option<bool>>> = held.iter().map(row).collect();
+    Ratings::of_labels(raters, &rows).agreement()
 }
 
-/// Overall of each repeat in percent, as one spread: the mean and deviation of Table 9. What rules
+/// Overall in percent: repeats first, then runs; and its deviation over the repeats. What rules
 /// decided counts in it, as it does in every score.
-fn by_repeat(records: &[&RunRecord], judge: &str) -> Option<spread::Spread> {
-    let tables = tables_by_repeat(records, judge);
-    let overall = tables
+fn score_of(records: &[&RunRecord], judge: &str) -> Option<spread::Spread> {
+    let entry = |(instance, record): (InstanceId, &RunRecord)| {
+        let asked = counted::of_judge(&record.judgements, judge);
+        (!asked.is_empty()).then(|| Entry {
+            instance,
+            domain: record.domain.clone(),
+            score: score::of_repeats(&asked),
+        })
+    };
+    let entries: Vec<Entry> = by_setup(records).into_iter().filter_map(entry).collect();
+    let repeats = repeats(records, judge);
+    let deviation = repeats.and_then(|repeats| overall_spread(&repeats.tables));
+    Some(spread::Spread {
+        mean: 100.0 * score::table(&entries).overall.mean?,
+        sd: deviation.and_then(|spread| spread.sd),
+        n: deviation.map_or(1, |spread| spread.n),
+    })
+}
+
+/// Runs with a name for their instance under which runs of another set-up are not repeats of it.
+fn by_setup<'a>(records: &[&'a RunRecord]) -> Vec<(InstanceId, &'a RunRecord)> {
+    let groups = setups(records.iter().copied()).into_iter().enumerate();
+    let name = |n: usize, record: &RunRecord| InstanceId(format!("{n}/{}", record.instance));
+    let named = |(n, group): (usize, Vec<&'a RunRecord>)| {
+        let of_group = group.into_iter();
+        of_group.map(move |record| (name(n, record), record))
+    };
+    groups.flat_map(named).collect()
+}
+
+/// The repeats of a judge over the runs that have all of them: each repeat is about the same
+/// outputs, so that tables differ by the judge alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeats {
+    /// One score table for each repeat.
+    pub tables: BTreeMap<u32, score::ScoreTable>,
+    /// Runs that the judge was asked about that often, and all it was asked about.
+    pub runs: usize,
+    pub asked: usize,
+}
+
+impl Repeats {
+    /// Which runs the deviation leaves out, in words.
+    pub fn sentence(&self) -> Option<String> {
+        let times = self.tables.len();
+        (self.runs < self.asked).then(|| {
+            format!(
+                "deviation over the {} of {} runs judged {times} times",
+                self.runs, self.asked
+            )
+        })
+    }
+}
+
+/// `None` where no run was judged twice. Where runs have different numbers of repeats, as many are
+/// taken as use most judgements.
+pub fn repeats(records: &[&RunRecord], judge: &str) -> Option<Repeats> {
+    let own = |record: &&&RunRecord| record.judgements.iter().any(|j| j.judge == judge);
+    let scored = |record: &RunRecord, repeat: u32| {
+        let judgement = counted::of_repeat(&record.judgements, judge, repeat)?;
+        let score = score::of_verdicts(&judgement.verdicts);
+        score.mean.map(|_| score)
+    };
+    let has = |record: &RunRecord, times: u32| (1..=times).all(|n| scored(record, n).is_some());
+    let asked: Vec<&RunRecord> = records.iter().filter(own).copied().collect();
+    let judgements = asked.iter().flat_map(|record| &record.judgements);
+    let most = judgements
+        .filter(|j| j.judge == judge)
+        .map(|j| j.repeat)
+        .max()?;
+    let of_times = |times: u32| asked.iter().filter(|record| has(record, times)).count();
+    let counts = (2..=most).map(|times| (times, of_times(times)));
+    let (times, runs) = counts
+        .filter(|(_, runs)| *runs > 0)
+        .max_by_key(|(times, runs)| (*times as usize * runs, *runs))?;
+    let whole: Vec<(InstanceId, &RunRecord)> = by_setup(records)
+        .into_iter()
+        .filter(|(_, record)| has(record, times))
+        .collect();
+    let table = |repeat: u32| {
+        let entry = |(instance, record): &(InstanceId, &RunRecord)| {
+            Some(Entry {
+                instance: instance.clone(),
+                domain: record.domain.clone(),
+                score: scored(record, repeat)?,
+            })
+        };
+        score::table(&whole.iter().filter_map(entry).collect::<Vec<_>>())
+    };
+    Some(Repeats {
+        tables: (1..=times).map(|repeat| (repeat, table(repeat))).collect(),
+        runs,
+        asked: asked.len(),
+    })
+}
+
+/// Mean and spread over repeats of a judge, in percent, over all instances.
+pub fn overall_spread(tables: &BTreeMap<u32, score::ScoreTable>) -> Option<spread::Spread> {
+    let means = tables
         .values()
         .filter_map(|table| Some(100.0 * table.overall.mean?));
-    spread::of(&overall.collect::<Vec<f64>>())
-}
-
-/// One score table for each repeat of a judge.
-pub fn tables_by_repeat(records: &[&RunRecord], judge: &str) -> BTreeMap<u32, score::ScoreTable> {
-    let mut entries: BTreeMap<u32, Vec<Entry>> = BTreeMap::new();
-    for record in records {
-        for judgement in record.judgements.iter().filter(|j| j.judge == judge) {
-            entries.entry(judgement.repeat).or_default().push(Entry {
-                instance: record.instance.clone(),
-                domain: record.domain.clone(),
-                score: score::of_verdicts(&judgement.verdicts),
-            });
-        }
-    }
-    entries
-        .into_iter()
-        .map(|(repeat, entries)| (repeat, score::table(&entries)))
-        .collect()
+    spread::of(&means.collect::<Vec<f64>>())
 }
 
 /// Mean and spread over repeats of a judge, in percent, for one domain.
@@ -337,9 +407,10 @@ mod tests {
         ])
     }
 
-    // By hand: on r1 a says met by two of three, b not met; on r2 both met.
+    // By hand: on r1 one of the three pairs of a repeat of a and of b agrees, on r2 all: (1/3 + 1) / 2.
+    // Shares met of a (2/3 + 1) / 2 and of b 1/2; chance 5/12 + 1/12; kappa (2/3 - 1/2) / (1/2).
     #[test]
-    fn judges_are_compared_by_their_majorities() {
+    fn judges_are_compared_repeat_by_repeat() {
         let record = some();
         let panel = panel(&[&record]);
         assert_eq!(
@@ -347,7 +418,9 @@ mod tests {
             "the check's requirement says nothing about judges"
         );
         let (a, b, found) = &panel.pairs[0];
-        assert_eq!((*a, *b, found.raw, found.items), (0, 1, 0.5, 2));
+        assert_eq!((*a, *b, found.items, found.unanimous), (0, 1, 2, 1));
+        assert!((found.raw - 2.0 / 3.0).abs() < 1e-12);
+        assert!((found.kappa.expect("defined") - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(panel.disputes.len(), 1);
         // met, not, met, not: 2 of 6 pairs agree.
         assert!((panel.disputes[0].agreement - 2.0 / 6.0).abs() < 1e-12);
@@ -356,6 +429,61 @@ mod tests {
             panel.disputes[0].said,
             said.map(|(j, w)| (j.to_owned(), w.to_owned()))
         );
+    }
+
+    // A judge split evenly is the hardest case and used to vanish: half of its pairs agree.
+    #[test]
+    fn an_even_split_lowers_agreement_instead_of_vanishing() {
+        let record = record(vec![
+            judgement("a", 1, [Met, Met]),
+            judgement("a", 2, [NotMet, Met]),
+            judgement("b", 1, [Met, Met]),
+        ]);
+        let panel = panel(&[&record]);
+        let found = &panel.pairs[0].2;
+        assert_eq!((found.items, found.raw), (2, 0.75));
+    }
+
+    // By hand: of the two outputs only the first was judged twice, 3/3 and 2/3: deviation
+    // 100/3 / sqrt(2). With the second in the first repeat, that repeat would be (1 + 1/3) / 2.
+    #[test]
+    fn deviations_are_over_outputs_that_have_every_repeat() {
+        let twice = record(vec![
+            judgement("a", 1, [Met, Met]),
+            judgement("a", 2, [NotMet, Met]),
+        ]);
+        let once = RunRecord {
+            id: "y".to_owned(),
+            instance: "i2".into(),
+            ..record(vec![judgement("a", 1, [NotMet, NotMet])])
+        };
+        let found = repeats(&[&twice, &once], "a").expect("repeated");
+        assert_eq!((found.runs, found.asked, found.tables.len()), (1, 2, 2));
+        assert_eq!(
+            found.sentence().as_deref(),
+            Some("deviation over the 1 of 2 runs judged 2 times")
+        );
+        let sd = overall_spread(&found.tables).and_then(|spread| spread.sd);
+        assert!((sd.expect("two") - 100.0 / 3.0 / 2f64.sqrt()).abs() < 1e-9);
+        assert!(repeats(&[&once], "a").is_none());
+        // The score itself has both: 5/6 and 1/3.
+        let line = &panel(&[&twice, &once]).judges[0];
+        assert!(
+            (line.score.expect("scored").mean - 100.0 * (5.0 / 6.0 + 1.0 / 3.0) / 2.0).abs() < 1e-9
+        );
+    }
+
+    // The same instance by another system is no repeat of it: (1 + 1/3) / 2, each counted once,
+    // although the first has two runs.
+    #[test]
+    fn runs_of_other_set_ups_are_not_repeats() {
+        let first = record(vec![judgement("a", 1, [Met, Met])]);
+        let other = RunRecord {
+            system: crate::agent::trace::System::NoHistory,
+            ..record(vec![judgement("a", 1, [NotMet, NotMet])])
+        };
+        let line = &panel(&[&first, &first, &other]).judges[0];
+        assert!((line.score.expect("scored").mean - 200.0 / 3.0).abs() < 1e-9);
     }
 
     // By hand: the repeats of a score 3/3, 2/3, 3/3 with the check's: mean 800/9, deviation

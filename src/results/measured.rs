@@ -3,18 +3,22 @@
 
 use crate::agent::system::System;
 use crate::bench::ids::DomainId;
-use crate::judge::{Judgement, opinion};
+use crate::judge::{Judgement, counted, opinion};
 use crate::results::calibration::{self, Calibration};
-use crate::results::judges::{domain_spread, tables_by_repeat};
-use crate::results::table::{Cell, Column, Source, TableRow};
+use crate::results::corrected;
+use crate::results::judges::{Repeats, domain_spread, overall_spread, repeats};
+use crate::results::table::{Cell, Column, Instances, Source, TableRow};
 use crate::run::record::{RunRecord, RunStatus};
-use crate::score::{self, Entry, MeanScore, ScoreTable, spread};
+use crate::run::setup::{Details, setups};
+use crate::score::{self, Entry, MeanScore};
 use std::collections::BTreeSet;
 
 /// What all rows are made with.
 pub struct Measure<'a> {
     pub columns: &'a [Column],
     pub calibrations: &'a [Calibration],
+    /// A run of every set-up of the table: rows say what sets them apart from these.
+    pub among: &'a [&'a RunRecord],
 }
 
 /// Runs of one set-up.
@@ -32,30 +36,15 @@ impl Measure<'_> {
         source: &'a Source,
         records: impl Iterator<Item = &'a RunRecord>,
     ) -> Vec<TableRow> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
         // Gold-labelled samples measure judges, not systems.
-        for record in records.filter(|record| record.system != System::Samples) {
-            let fits = |group: &&mut Group<'_>| group.records[0].same_setup(record);
-            match groups.iter_mut().find(fits) {
-                Some(group) => group.records.push(record),
-                None => groups.push(Group {
-                    source,
-                    n: groups.len(),
-                    records: vec![record],
-                }),
-            }
-        }
-        groups
-            .iter()
-            .flat_map(|group| self.of_group(group))
-            .collect()
+        let systems = records.filter(|record| record.system != System::Samples);
+        let groups = setups(systems).into_iter().enumerate();
+        let group = |(n, records)| Group { source, n, records };
+        groups.flat_map(|one| self.of_group(&group(one))).collect()
     }
 
     fn of_group(&self, group: &Group<'_>) -> Vec<TableRow> {
-        let mut seen = BTreeSet::new();
-        let judgements = group.records.iter().flat_map(|record| &record.judgements);
-        let judges = judgements.map(|judgement| judgement.judge.as_str());
-        let mut judges: Vec<&str> = judges.filter(|judge| seen.insert(*judge)).collect();
+        let mut judges = judges(&group.records);
         if judges.is_empty() {
             judges.push("");
         }
@@ -70,45 +59,68 @@ impl Measure<'_> {
 
     /// All judges with equal weight, each after its repeats: the layout of Table 4.
     fn together(&self, group: &Group<'_>, judges: usize) -> TableRow {
-        let entries: Vec<Entry> = group
-            .records
-            .iter()
-            .map(|record| Entry::from(*record))
-            .collect();
-        let scores = score::table(&entries);
+        let records = &group.records;
+        let entries: Vec<Entry> = records.iter().map(|record| Entry::from(*record)).collect();
         let judged = |record: &RunRecord| !record.judgements.is_empty();
+        let row = self.row(group, &format!("mean of {judges} judges"), &entries);
+        let mut missing = partial(records, judged, &score::table(&entries).overall);
+        let fewer = |record: &&&RunRecord| {
+            judged(record)
+                && judges_of(record) < judges
+                && counted::by_rules_alone(&record.judgements).is_none()
+        };
+        say(
+            &mut missing,
+            records.iter().filter(fewer).count(),
+            "run without some of the judges",
+            "runs without some of the judges",
+        );
         TableRow {
-            partial: partial(&group.records, judged, &scores.overall),
-            ..self.row(group, &format!("mean of {judges} judges"), &scores)
+            partial: sentence(missing),
+            ..row
         }
     }
 
     fn of_judge(&self, group: &Group<'_>, judge: &str) -> TableRow {
-        let scores = score::table(&entries(&group.records, judge));
-        let judged = |record: &RunRecord| record.judgements.iter().any(|j| j.judge == judge);
-        let known = calibration::matching(self.calibrations, judge, &group.records);
-        let corrected = || known?.corrected(scores.overall.mean?);
+        let records = &group.records;
+        let entries = entries(records, judge);
+        let judged = |record: &RunRecord| !counted::of_judge(&record.judgements, judge).is_empty();
+        let known = calibration::matching(self.calibrations, judge, records);
         let name = match judge {
             "" => "not judged",
             judge => judge,
         };
+        let row = self.row(group, name, &entries);
+        let mut missing = partial(records, judged, &score::table(&entries).overall);
+        let repeats = repeats(records, judge);
+        if let Some(short) = repeats.as_ref().and_then(Repeats::sentence) {
+            missing.push(short);
+        }
         let mut row = TableRow {
-            partial: partial(&group.records, judged, &scores.overall),
-            prompt: prompts(&group.records, judge),
+            partial: sentence(missing),
+            prompt: prompts(records, judge),
             error: known.map(Calibration::sentence),
-            corrected: corrected().map(|share| 100.0 * share),
-            ..self.row(group, name, &scores)
+            corrected: known
+                .and_then(|known| corrected::correct(&corrected::parts(records, judge), known)),
+            ..row
         };
-        self.deviate(&mut row, group, judge);
+        if let Some(repeats) = repeats {
+            self.deviate(&mut row, &repeats);
+        }
         row
     }
 
-    fn row(&self, group: &Group<'_>, judge: &str, scores: &ScoreTable) -> TableRow {
+    fn row(&self, group: &Group<'_>, judge: &str, entries: &[Entry]) -> TableRow {
         let first = group.records[0];
+        let scores = score::table(entries);
         let cell = |column: &Column| {
             let score = scores.domains.get(&DomainId::from(column.id.as_str()));
             score.map_or_else(Cell::default, Cell::from)
         };
+        let instances = score::by_instance(entries).into_iter();
+        let instances: Instances = instances
+            .filter_map(|(of, score)| Some((of, score.mean?)))
+            .collect();
         TableRow {
             key: format!(
                 "{}/{:?}{}/{}/{judge}",
@@ -121,6 +133,7 @@ impl Measure<'_> {
             system: first.system_label(),
             model: first.agent.label(),
             judge: judge.to_owned(),
+            details: Details::of(first, self.among),
             dataset: first.dataset.name.clone(),
             dataset_sha256: first.dataset.sha256.clone(),
             cells: self.columns.iter().map(cell).collect(),
@@ -130,25 +143,24 @@ impl Measure<'_> {
             prompt: None,
             error: None,
             corrected: None,
+            instances,
         }
     }
 
     /// Deviations over the repeats of the judge: the layout of Table 9.
-    fn deviate(&self, row: &mut TableRow, group: &Group<'_>, judge: &str) {
-        let tables = tables_by_repeat(&group.records, judge);
-        if tables.len() < 2 {
-            return;
-        }
+    fn deviate(&self, row: &mut TableRow, repeats: &Repeats) {
         for (cell, column) in row.cells.iter_mut().zip(self.columns) {
             let domain = DomainId::from(column.id.as_str());
-            cell.sd = domain_spread(&tables, &domain).and_then(|spread| spread.sd);
+            cell.sd = domain_spread(&repeats.tables, &domain).and_then(|spread| spread.sd);
         }
-        let overall = tables
-            .values()
-            .filter_map(|table| Some(100.0 * table.overall.mean?));
-        let overall: Vec<f64> = overall.collect();
-        row.overall.sd = spread::of(&overall).and_then(|spread| spread.sd);
+        row.overall.sd = overall_spread(&repeats.tables).and_then(|spread| spread.sd);
     }
+}
+
+/// The judges of these runs that have a row.
+fn judges<'a>(records: &[&'a RunRecord]) -> Vec<&'a str> {
+    let outputs = records.iter().map(|record| record.judgements.as_slice());
+    counted::judges(outputs)
 }
 
 /// Different models that judged one run.
@@ -158,21 +170,18 @@ fn judges_of(record: &RunRecord) -> usize {
     models.collect::<BTreeSet<_>>().len()
 }
 
-/// One entry for each run and each time the judge was asked; repeats are averaged by the table.
-fn entries(group: &[&RunRecord], judge: &str) -> Vec<Entry> {
-    let of_record = |record: &&RunRecord| {
-        let asked = record
-            .judgements
-            .iter()
-            .filter(|judgement| judgement.judge == judge);
-        let entry = |judgement: &Judgement| Entry {
+/// One entry for each run that the judge saw: its repeats are averaged here, runs of one instance
+/// by the table.
+pub fn entries(group: &[&RunRecord], judge: &str) -> Vec<Entry> {
+    let entry = |record: &&RunRecord| {
+        let repeats: Vec<&Judgement> = counted::of_judge(&record.judgements, judge);
+        (!repeats.is_empty()).then(|| Entry {
             instance: record.instance.clone(),
             domain: record.domain.clone(),
-            score: score::of_verdicts(&judgement.verdicts),
-        };
-        asked.map(entry).collect::<Vec<_>>()
+            score: score::of_repeats(&repeats),
+        })
     };
-    group.iter().flat_map(of_record).collect()
+    group.iter().filter_map(entry).collect()
 }
 
 /// Hashes of the prompts a judge was asked with.
@@ -191,24 +200,35 @@ fn partial(
     group: &[&RunRecord],
     judged: impl Fn(&RunRecord) -> bool,
     overall: &MeanScore,
-) -> Option<String> {
+) -> Vec<String> {
     let unfinished = group
         .iter()
         .filter(|record| record.status != RunStatus::Done)
         .count();
     let unjudged = group.iter().filter(|record| !judged(record)).count();
     let mut parts = Vec::new();
-    let mut say = |n: usize, one: &str, many: &str| {
-        if n > 0 {
-            parts.push(format!("{n} {}", if n == 1 { one } else { many }));
-        }
-    };
-    say(unfinished, "run not finished", "runs not finished");
-    say(unjudged, "run not judged", "runs not judged");
     say(
+        &mut parts,
+        unfinished,
+        "run not finished",
+        "runs not finished",
+    );
+    say(&mut parts, unjudged, "run not judged", "runs not judged");
+    say(
+        &mut parts,
         overall.unscored as usize,
         "requirement unscored",
         "requirements unscored",
     );
+    parts
+}
+
+fn say(parts: &mut Vec<String>, n: usize, one: &str, many: &str) {
+    if n > 0 {
+        parts.push(format!("{n} {}", if n == 1 { one } else { many }));
+    }
+}
+
+fn sentence(parts: Vec<String>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }

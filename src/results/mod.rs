@@ -2,6 +2,7 @@
 //! only we know lies under `metadata`. Needs no network and holds no key: no type here has one.
 
 pub mod calibration;
+pub mod corrected;
 pub mod csv;
 pub mod curves;
 pub mod differences;

@@ -1,13 +1,17 @@
 //! The domain table in the layout of the paper: one row for each system, model and judge, nine
 //! domains and Overall. Every row says how many instances stand behind it and what is missing.
 
+use crate::agent::system::System;
+use crate::bench::ids::{DomainId, InstanceId};
 use crate::results::calibration;
+use crate::results::corrected::Corrected;
 use crate::results::file::{LoadedResult, ScoreValue};
 use crate::results::measured::Measure;
 use crate::run::record::RunRecord;
+use crate::run::setup::{self, Details};
 use crate::score::paper::PaperResults;
 use crate::score::{self, MeanScore};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Column heads of the paper's tables, in its order.
@@ -44,6 +48,8 @@ pub struct TableRow {
     pub system: String,
     pub model: String,
     pub judge: String,
+    /// What else the runs were made with.
+    pub details: Details,
     pub dataset: String,
     pub dataset_sha256: String,
     /// In the order of the columns.
@@ -57,9 +63,14 @@ pub struct TableRow {
     pub prompt: Option<String>,
     /// How often the judge erred on gold-labelled samples, in a sentence.
     pub error: Option<String>,
-    /// Overall in percent after correction for that error.
-    pub corrected: Option<f64>,
+    /// Overall after correction for that error.
+    pub corrected: Option<Corrected>,
+    /// Score of each instance behind the row, 0 to 1; empty where none is known.
+    pub instances: Instances,
 }
+
+/// Scores by domain and instance.
+pub type Instances = BTreeMap<(DomainId, InstanceId), f64>;
 
 /// Where a row comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,10 +145,18 @@ pub fn build(
     let columns = columns();
     let opened_records = opened.iter().flat_map(|loaded| loaded.records());
     let all = records.iter().chain(opened_records).map(Arc::as_ref);
-    let known = calibration::of(all);
+    let all: Vec<&RunRecord> = all.collect();
+    let known = calibration::of(all.iter().copied());
+    let systems = all.into_iter();
+    let systems = systems.filter(|record| record.system != System::Samples);
+    let among: Vec<&RunRecord> = setup::setups(systems)
+        .into_iter()
+        .map(|group| group[0])
+        .collect();
     let measure = Measure {
         columns: &columns,
         calibrations: &known,
+        among: &among,
     };
     let mut rows = measure.rows(&Source::ThisTab, records.iter().map(Arc::as_ref));
     for (n, loaded) in opened.iter().enumerate() {
@@ -186,6 +205,7 @@ fn foreign(source: &Source, loaded: &LoadedResult) -> Vec<TableRow> {
             system: or_dash(&file.system),
             model: or_dash(&file.model),
             judge: scorer.to_owned(),
+            details: Details::default(),
             dataset: or_dash(&file.dataset),
             dataset_sha256: String::new(),
             cells: vec![Cell::default(); DOMAINS.len()],
@@ -195,6 +215,7 @@ fn foreign(source: &Source, loaded: &LoadedResult) -> Vec<TableRow> {
             prompt: None,
             error: None,
             corrected: None,
+            instances: Instances::new(),
         }
     };
     scorers.into_iter().map(row).collect()
@@ -282,6 +303,10 @@ fn published(paper: &PaperResults, overlay: &[String], columns: &[Column]) -> Ve
             system: paper_system(&row.system),
             model: row.name.clone(),
             judge: table.judges.join(", "),
+            details: Details {
+                retriever: table.retriever.clone(),
+                ..Details::default()
+            },
             dataset: "IBA-Bench".to_owned(),
             dataset_sha256: String::new(),
             cells: columns.iter().map(cell).collect(),
@@ -291,6 +316,7 @@ fn published(paper: &PaperResults, overlay: &[String], columns: &[Column]) -> Ve
             prompt: None,
             error: None,
             corrected: None,
+            instances: Instances::new(),
         });
     }
     rows

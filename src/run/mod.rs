@@ -18,6 +18,7 @@ pub mod predictions;
 pub mod qa;
 pub mod record;
 pub mod replay;
+pub mod setup;
 pub mod spend;
 pub mod supply;
 pub mod timeline;

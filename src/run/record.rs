@@ -208,12 +208,18 @@ impl RunRecord {
     /// Whether both runs are of one set-up, so that they may stand in one mean: repeats, or other
     /// instances. The donor of a history goes with the instance and is not compared.
     pub fn same_setup(&self, other: &Self) -> bool {
+        self.variant.mode == other.variant.mode && self.same_but_mode(other)
+    }
+
+    /// Whether both runs are of one set-up but for being asked or acting: what QA is compared with
+    /// Task by.
+    pub fn same_but_mode(&self, other: &Self) -> bool {
+        // Outputs that were given are the same whatever is chosen here for runs.
+        let chosen = || self.params == other.params && self.retriever.same(&other.retriever);
         self.system == other.system
             && self.agent == other.agent
             && self.dataset == other.dataset
-            && self.params == other.params
-            && self.retriever.same(&other.retriever)
-            && self.variant.mode == other.variant.mode
+            && (self.system.is_given() || chosen())
             && self.variant.edits == other.variant.edits
     }
 

@@ -1,16 +1,18 @@
 //! Agreement between raters on met or not met: raw, kappa, and Gwet's AC1 (paper, appendix on
 //! quality; `method.json`).
 //!
+//! A rater that was asked several times gives a share: every time of one rater is compared with
+//! every time of another, so that raters who are split lower agreement by as much as they are split.
 //! Ratings may be missing. Raw agreement is the mean over items of the share of rater pairs that
-//! agree; chance agreement is taken over all ratings (Gwet 2014), so that two raters without gaps
-//! give exactly the paper's formulas.
+//! agree; chance agreement is taken over all ratings (Gwet 2014), so that two raters without gaps,
+//! asked once, give exactly the paper's formulas.
 
-/// Labels of several raters on the same items; `None` where a rater gave none.
+/// Ratings of several raters on the same items; `None` where a rater gave none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ratings {
     pub raters: Vec<String>,
-    /// One row for each item, one label for each rater.
-    pub items: Vec<Vec<Option<bool>>>,
+    /// One row for each item; for each rater the share of its labels that say "met", 0 to 1.
+    pub items: Vec<Vec<Option<f64>>>,
 }
 
 /// Which kappa a number is: two raters have Cohen's, more have Fleiss'.
@@ -37,6 +39,16 @@ pub struct Agreement {
 }
 
 impl Ratings {
+    /// Raters that were asked once about each item.
+    pub fn of_labels(raters: Vec<String>, items: &[Vec<Option<bool>>]) -> Self {
+        let share = |label: &Option<bool>| label.map(|met| if met { 1.0 } else { 0.0 });
+        let items = items.iter().map(|row| row.iter().map(share).collect());
+        Self {
+            raters,
+            items: items.collect(),
+        }
+    }
+
     /// Two of the raters alone.
     pub fn pair(&self, a: usize, b: usize) -> Ratings {
         Ratings {
@@ -47,7 +59,7 @@ impl Ratings {
 
     /// Agreement of all raters; `None` where no item has two ratings.
     pub fn agreement(&self) -> Option<Agreement> {
-        let shared: Vec<f64> = self.items.iter().filter_map(|row| on_item(row)).collect();
+        let shared: Vec<f64> = self.items.iter().filter_map(|row| between(row)).collect();
         let raw = super::mean(shared.iter().copied())?;
         let met = self.share_met()?;
         let cohen = self.raters.len() == 2;
@@ -68,26 +80,43 @@ impl Ratings {
 
     /// Mean over rated items of the share of "met".
     fn share_met(&self) -> Option<f64> {
-        super::mean(self.items.iter().filter_map(|row| {
-            let given: Vec<bool> = row.iter().flatten().copied().collect();
-            let met = given.iter().filter(|met| **met).count();
-            (!given.is_empty()).then(|| met as f64 / given.len() as f64)
-        }))
+        super::mean(
+            self.items
+                .iter()
+                .filter_map(|row| super::mean(row.iter().flatten().copied())),
+        )
     }
 
     /// Cohen's chance agreement: the product of both raters' own shares, on items both rated.
     fn cohen_chance(&self) -> Option<f64> {
         let both = self.items.iter().filter_map(|row| Some((row[0]?, row[1]?)));
-        let both: Vec<(bool, bool)> = both.collect();
-        let share = |of: fn(&(bool, bool)) -> bool| {
-            super::mean(both.iter().map(|pair| if of(pair) { 1.0 } else { 0.0 }))
-        };
-        let (a, b) = (share(|pair| pair.0)?, share(|pair| pair.1)?);
+        let both: Vec<(f64, f64)> = both.collect();
+        let a = super::mean(both.iter().map(|pair| pair.0))?;
+        let b = super::mean(both.iter().map(|pair| pair.1))?;
         Some(a * b + (1.0 - a) * (1.0 - b))
     }
 }
 
-/// Share of rater pairs that agree on one item; `None` with fewer than two ratings.
+/// Mean over pairs of raters of the share of their labels that agree on one item; `None` with fewer
+/// than two raters.
+fn between(shares: &[Option<f64>]) -> Option<f64> {
+    let given: Vec<f64> = shares.iter().flatten().copied().collect();
+    let n = given.len() as f64;
+    // The sum over pairs of x*y is (square of sum - sum of squares) / 2.
+    let pairs = |of: fn(f64) -> f64| {
+        let sum: f64 = given.iter().copied().map(of).sum();
+        let squares: f64 = given
+            .iter()
+            .copied()
+            .map(|share| of(share) * of(share))
+            .sum();
+        (sum * sum - squares) / 2.0
+    };
+    let agreeing = || pairs(|met| met) + pairs(|met| 1.0 - met);
+    (n >= 2.0).then(|| 2.0 * agreeing() / (n * (n - 1.0)))
+}
+
+/// Share of pairs of labels that agree on one item; `None` with fewer than two labels.
 pub fn on_item(labels: &[Option<bool>]) -> Option<f64> {
     let n = labels.iter().flatten().count() as f64;
     let met = labels.iter().flatten().filter(|met| **met).count() as f64;
@@ -115,13 +144,12 @@ mod tests {
             1 => Some(true),
             _ => None,
         };
-        Ratings {
-            raters: (0..items[0].len()).map(|i| i.to_string()).collect(),
-            items: items
-                .iter()
-                .map(|row| row.iter().map(label).collect())
-                .collect(),
-        }
+        let raters = (0..items[0].len()).map(|i| i.to_string()).collect();
+        let rows: Vec<Vec<Option<bool>>> = items
+            .iter()
+            .map(|row| row.iter().map(label).collect())
+            .collect();
+        Ratings::of_labels(raters, &rows)
     }
 
     // By hand: agree on 3 of 4, raw 0.75; shares met 0.75 and 0.5, chance 0.5, kappa 0.5;

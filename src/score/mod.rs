@@ -4,6 +4,7 @@
 //! over all instances. Repeats of one judge are averaged first, then judges count equally.
 
 pub mod agreement;
+pub mod bootstrap;
 pub mod paper;
 pub mod spread;
 
@@ -69,24 +70,27 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / f64::from(n))
 }
 
+/// Score of one output by one judge: the mean over its repeats.
+pub fn of_repeats(judgements: &[&Judgement]) -> InstanceScore {
+    average(judgements.iter().map(|j| of_verdicts(&j.verdicts)))
+}
+
 /// Score of one output judged one or more times: repeats of the same judge are averaged first,
 /// then the judges with equal weight. Rules alone are no further judge beside a model, whose
 /// verdicts contain theirs.
 pub fn of_judgements(judgements: &[Judgement]) -> InstanceScore {
-    let mut by_judge: BTreeMap<&str, Vec<InstanceScore>> = BTreeMap::new();
+    let mut by_judge: BTreeMap<&str, Vec<&Judgement>> = BTreeMap::new();
     let models = judgements.iter().any(|j| j.judge != PROGRAMMATIC);
     let counted = judgements
         .iter()
         .filter(|j| !models || j.judge != PROGRAMMATIC);
     for judgement in counted {
-        let scores = by_judge.entry(&judgement.judge).or_default();
-        scores.push(of_verdicts(&judgement.verdicts));
-    }
-    average(
         by_judge
-            .values()
-            .map(|repeats| average(repeats.iter().copied())),
-    )
+            .entry(&judgement.judge)
+            .or_default()
+            .push(judgement);
+    }
+    average(by_judge.values().map(|repeats| of_repeats(repeats)))
 }
 
 /// Mean of those with a mean; counts are summed.
@@ -117,18 +121,23 @@ impl From<&RunRecord> for Entry {
     }
 }
 
+/// Scores by domain and instance. Entries of the same instance are repeats and are averaged.
+pub fn by_instance(entries: &[Entry]) -> BTreeMap<(DomainId, InstanceId), InstanceScore> {
+    let mut repeats: BTreeMap<(DomainId, InstanceId), Vec<InstanceScore>> = BTreeMap::new();
+    for entry in entries {
+        let of = (entry.domain.clone(), entry.instance.clone());
+        repeats.entry(of).or_default().push(entry.score);
+    }
+    let one = |(of, scores): (_, Vec<InstanceScore>)| (of, average(scores));
+    repeats.into_iter().map(one).collect()
+}
+
 /// The table of one system's runs. Entries of the same instance are repeats and are averaged
 /// before anything else.
 pub fn table(entries: &[Entry]) -> ScoreTable {
-    let mut repeats: BTreeMap<(&DomainId, &InstanceId), Vec<InstanceScore>> = BTreeMap::new();
-    for entry in entries {
-        let scores = repeats.entry((&entry.domain, &entry.instance)).or_default();
-        scores.push(entry.score);
-    }
     let mut by_domain: BTreeMap<DomainId, Vec<InstanceScore>> = BTreeMap::new();
-    for ((domain, _), scores) in &repeats {
-        let instances = by_domain.entry((*domain).clone()).or_default();
-        instances.push(average(scores.iter().copied()));
+    for ((domain, _), score) in by_instance(entries) {
+        by_domain.entry(domain).or_default().push(score);
     }
     let all: Vec<InstanceScore> = by_domain.values().flatten().copied().collect();
     ScoreTable {

@@ -143,10 +143,10 @@ fn the_table_as_csv_has_one_line_a_row() {
     let text = csv::domain_table(&table::build(&arcs([evil]), &[], None, &[]));
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with(
-        "\u{feff}source,system,model,judge,judge_prompt_sha256,dataset,dataset_sha256,writing_and_design,work,"
+        "\u{feff}source,system,model,judge,judge_prompt_sha256,dataset,dataset_sha256,parameters,retriever,edited_prompts,writing_and_design,work,"
     ));
     let expected = format!(
-        "this tab,IBA-Agent,some-model,programmatic,,'=cmd(),{},,66.66666666666666,,,,,,,,66.66666666666666,,,,1,0,0,",
+        "this tab,IBA-Agent,some-model,programmatic,,'=cmd(),{},temperature = 0.7,all-minilm-l6-v2,,,66.66666666666666,,,,,,,,66.66666666666666,,,,,,1,0,0,",
         "ab".repeat(32)
     );
     assert_eq!(lines[1], expected);
@@ -168,8 +168,8 @@ fn a_figure_says_what_stands_behind_it() {
     assert_eq!(
         names,
         [
-            "IBA-Agent · some-model · judge programmatic",
-            "IBA-Agent · some-model · judge judge-model",
+            "IBA-Agent · some-model · temperature = 0.7 · judge programmatic",
+            "IBA-Agent · some-model · temperature = 0.7 · judge judge-model",
             "Paper, Table 4: Standard RAG · Qwen2.5-7B-Instruct",
         ]
     );
@@ -185,7 +185,7 @@ fn a_figure_says_what_stands_behind_it() {
         ]
     );
     assert!(drawn.description.starts_with(
-        "IBA-Agent · some-model · judge programmatic: Writing –, Work 50.0, Daily –,"
+        "IBA-Agent · some-model · temperature = 0.7 · judge programmatic: Writing –, Work 50.0, Daily –,"
     ));
     let many = vec![rows[0]; 9];
     assert_eq!(figure::radar(&found, &many, "").series.len(), figure::MOST);
@@ -239,4 +239,191 @@ fn differences_are_those_the_paper_prints() {
     assert_eq!(overall, ["−8.3", "−2.5", "−5.5"]);
     let medical = iba_lab::results::differences::signed(deltas[0].cells[6]);
     assert_eq!(medical, "−23.0");
+}
+
+/// A run whose only requirement a judge decides, and one that rules decide: what of the second
+/// counts for the judge.
+fn judged_and_ruled() -> [RunRecord; 2] {
+    let mut judged = record("i1", 1, "work", &[Met]);
+    judged.judgements.remove(0);
+    judged.judgements[0].verdicts[0].state = NotMet;
+    let mut ruled = record("i2", 1, "work", &[Met, Met]);
+    ruled.judgements.truncate(1);
+    [judged, ruled]
+}
+
+/// By hand: i1 is 0 by the judge, i2 is 1 by rules; the judge's row covers both, and there is no
+/// row of rules beside it. In four repeats of i1 (0, 1, 1, 1) i2 stays 1, so the repeats are 50,
+/// 100, 100, 100: mean 87.5, deviation 25.
+#[test]
+fn what_rules_decided_counts_for_every_judge_and_repeat() {
+    let runs = judged_and_ruled();
+    let rows = table::build(&arcs(runs.clone()), &[], None, &[]).rows;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(
+        (rows[0].judge.as_str(), rows[0].overall.percent),
+        ("judge-model", Some(50.0))
+    );
+    assert_eq!(
+        (rows[0].overall.instances, &rows[0].partial),
+        (Some(2), &None)
+    );
+
+    let [mut judged, ruled] = runs;
+    for repeat in 2..=4 {
+        let mut again = judged.judgements[0].clone();
+        again.repeat = repeat;
+        again.verdicts[0].state = Met;
+        judged.judgements.push(again);
+    }
+    let rows = table::build(&arcs([judged.clone(), ruled.clone()]), &[], None, &[]).rows;
+    assert_eq!(
+        (rows[0].overall.percent, rows[0].overall.sd),
+        (Some(87.5), Some(25.0))
+    );
+
+    let meta = inspect::FileMeta {
+        id: "x".to_owned(),
+        created_ms: 0.0,
+    };
+    let log = inspect::write(&[judged, ruled], &meta).unwrap();
+    let log: serde_json::Value = serde_json::from_str(log.json()).unwrap();
+    let ruled = &log["samples"][1]["scores"];
+    for name in [
+        "programmatic_mean",
+        "judge-model_mean",
+        "judge-model#4_mean",
+    ] {
+        assert_eq!(ruled[name]["value"], 1.0, "{name}");
+    }
+    let said = ruled["judge-model"]["explanation"].as_str().unwrap();
+    assert!(said.starts_with("Rules decided every requirement"));
+    let means = log["results"]["scores"].as_array().unwrap();
+    let mean = |name: &str| {
+        let found = means.iter().find(|score| score["name"] == name).unwrap();
+        found["metrics"]["mean"]["value"].as_f64().unwrap()
+    };
+    assert_eq!(
+        (mean("judge-model_mean"), mean("judge-model#2_mean")),
+        (0.5, 1.0)
+    );
+}
+
+/// The paper averages repeats before anything else. Epoch 1 was judged twice (1, 1) and epoch 2
+/// once (0): (1 + 0) / 2, where all three pooled would give 67.
+#[test]
+fn repeats_of_a_judge_are_averaged_before_the_runs_of_an_instance() {
+    let run = |epoch: u32, states: &[iba_lab::judge::VerdictState]| {
+        let mut run = record("i1", epoch, "work", &[Met]);
+        let judgement = run.judgements.remove(1);
+        let says = |(n, state): (usize, &iba_lab::judge::VerdictState)| {
+            let mut judgement = judgement.clone();
+            judgement.repeat = n as u32 + 1;
+            judgement.verdicts[0].state = *state;
+            judgement
+        };
+        run.judgements = states.iter().enumerate().map(says).collect();
+        run
+    };
+    let rows = table::build(
+        &arcs([run(1, &[Met, Met]), run(2, &[NotMet])]),
+        &[],
+        None,
+        &[],
+    )
+    .rows;
+    assert_eq!(rows[0].overall.percent, Some(50.0));
+    // The deviation is over the first run alone, and says so.
+    assert_eq!(rows[0].overall.sd, Some(0.0));
+    assert_eq!(
+        rows[0].partial.as_deref(),
+        Some("deviation over the 1 of 2 runs judged 2 times")
+    );
+}
+
+/// Two runs of one system that differ in a parameter, two that differ in the retriever.
+#[test]
+fn rows_say_in_what_they_differ() {
+    let plain = record("i1", 1, "work", &[Met]);
+    let mut stricter = plain.clone();
+    stricter.params.min_salience = 7.0;
+    let mut other = plain.clone();
+    other.retriever.model = "all-mpnet-base-v2".to_owned();
+    let found = table::build(&arcs([plain, stricter, other]), &[], None, &[]);
+    let own = |row: &&TableRow| row.judge == "programmatic";
+    let details: Vec<String> = found
+        .rows
+        .iter()
+        .filter(own)
+        .map(|row| row.details.all().join(" · "))
+        .collect();
+    assert_eq!(
+        details,
+        [
+            "temperature = 0.7 · retriever all-minilm-l6-v2",
+            "min_salience = 7 · temperature = 0.7 · retriever all-minilm-l6-v2",
+            "temperature = 0.7 · retriever all-mpnet-base-v2",
+        ]
+    );
+    let names: std::collections::BTreeSet<String> = found.rows.iter().map(figure::name).collect();
+    assert_eq!(names.len(), found.rows.len(), "{names:?}");
+    let text = csv::domain_table(&found);
+    let lines: std::collections::BTreeSet<&str> = text.lines().collect();
+    assert_eq!(lines.len(), found.rows.len() + 1);
+}
+
+/// By hand: a has i1 to i3 with 1, 1, 0; b has i2 to i4 with 0, 0, 1. On i2 and i3: -1 and 0. The
+/// means of the rows, 66.7 and 33.3, would give -33.3.
+#[test]
+fn differences_are_taken_on_the_instances_both_have() {
+    let run = |instance: &str, state, top_k: u32| {
+        let mut run = record(instance, 1, "work", &[state]);
+        run.judgements.truncate(1);
+        run.params.top_k = top_k;
+        run
+    };
+    let runs = [
+        run("i1", Met, 3),
+        run("i2", Met, 3),
+        run("i3", NotMet, 3),
+        run("i2", NotMet, 5),
+        run("i3", NotMet, 5),
+        run("i4", Met, 5),
+        run("i9", Met, 7),
+    ];
+    let found = table::build(&arcs(runs), &[], None, &[]);
+    let deltas = iba_lab::results::differences::against(&found, &found.rows[0]);
+    assert_eq!(
+        (deltas[0].overall, deltas[0].cells[1]),
+        (Some(-50.0), Some(-50.0))
+    );
+    let pairs = deltas[0].pairs.unwrap();
+    assert_eq!((pairs.both, pairs.row, pairs.base), (2, 3, 3));
+    assert_eq!(
+        deltas[0].caveat.as_deref(),
+        Some("on the 2 instances both have, of 3 and 3")
+    );
+    assert_eq!(pairs.interval, Some((-100.0, 0.0)));
+    assert_eq!(deltas[1].overall, None);
+    assert_eq!(deltas[1].caveat.as_deref(), Some("no instance in common"));
+}
+
+/// Printed rows of other tables are compared as far as their judges are the same; what else differs
+/// is said.
+#[test]
+fn printed_rows_of_two_retrievers_stand_side_by_side() {
+    let keys = [
+        ("table4", "rag__deepseek_v3"),
+        ("table10", "rag__deepseek_v3"),
+    ];
+    let overlay = keys.map(|(table, row)| table::paper_key(table, row));
+    let rows = table::build(&[], &[], Some(&paper()), &overlay).rows;
+    let found_by: Vec<String> = rows
+        .iter()
+        .map(|row| row.details.all().join(" · "))
+        .collect();
+    assert_eq!(
+        found_by,
+        ["retriever bge-m3", "retriever all-mpnet-base-v2"]
+    );
 }

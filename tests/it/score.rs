@@ -76,17 +76,10 @@ fn agreement_and_spread_equal_the_reference() {
         .iter()
         .enumerate()
     {
-        let rows: Vec<Vec<Option<u8>>> = serde_json::from_value(case["rows"].clone()).unwrap();
+        let rows: Vec<Vec<Option<f64>>> = serde_json::from_value(case["rows"].clone()).unwrap();
         let ratings = Ratings {
             raters: (0..rows[0].len()).map(|i| format!("judge {i}")).collect(),
-            items: rows
-                .iter()
-                .map(|row| {
-                    row.iter()
-                        .map(|label| label.map(|label| label == 1))
-                        .collect()
-                })
-                .collect(),
+            items: rows,
         };
         let found = ratings.agreement().unwrap();
         for (what, found, expected) in [
@@ -98,6 +91,29 @@ fn agreement_and_spread_equal_the_reference() {
             assert!(
                 (found - expected).abs() < 1e-9,
                 "case {n} {what}: {found} for {expected}"
+            );
+        }
+    }
+    for case in reference["repeats"].as_array().unwrap() {
+        let rows: Vec<Vec<Vec<f64>>> = serde_json::from_value(case["rows"].clone()).unwrap();
+        let share = |labels: &Vec<f64>| Some(labels.iter().sum::<f64>() / labels.len() as f64);
+        let ratings = Ratings {
+            raters: (0..rows[0].len()).map(|i| format!("judge {i}")).collect(),
+            items: rows
+                .iter()
+                .map(|row| row.iter().map(share).collect())
+                .collect(),
+        };
+        let found = ratings.agreement().unwrap();
+        for (what, found, expected) in [
+            ("raw", Some(found.raw), &case["raw"]),
+            ("kappa", found.kappa, &case["kappa"]),
+            ("ac1", found.ac1, &case["ac1"]),
+        ] {
+            let (found, expected) = (found.unwrap(), expected.as_f64().unwrap());
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "repeats {what}: {found} for {expected}"
             );
         }
     }
@@ -130,10 +146,7 @@ fn the_papers_agreement_fits_the_formula_of_ac1() {
         let mut items = vec![vec![Some(true); 2]; both];
         items.extend((0..apart).map(|i| vec![Some(i % 2 == 0), Some(i % 2 == 1)]));
         items.resize(10_000, vec![Some(false); 2]);
-        let ratings = Ratings {
-            raters: vec!["a".into(), "b".into()],
-            items,
-        };
+        let ratings = Ratings::of_labels(vec!["a".into(), "b".into()], &items);
         let found = ratings.agreement().unwrap();
         assert!((found.raw - raw).abs() < 1e-9);
         assert!(

@@ -5,8 +5,12 @@ agreement, gaps allowed), scikit-learn (Cohen's kappa) and numpy (sample standar
     agreement_reference.py > ../data/agreement_reference.json
 
 `null` is a missing rating, or a number that is not defined.
+
+Raters that were asked several times: the same packages over all combinations of one label of each
+rater, since every time of one is compared with every time of another.
 """
 
+import itertools
 import json
 import math
 import random
@@ -53,6 +57,28 @@ def one(random_, raters, items, met, flip, missing):
     return case
 
 
+REPEATS = [
+    # times each rater was asked, items, share met, share of labels a rater flips
+    ((2, 2), 40, 0.6, 0.25),
+    ((5, 1), 60, 0.8, 0.2),
+    ((4, 2, 1), 50, 0.5, 0.3),
+]
+
+
+def repeated(random_, times, items, met, flip):
+    rows, combined = [], []
+    for _ in range(items):
+        truth = random_.random() < met
+        labels = [[int(truth != (random_.random() < flip)) for _ in range(n)] for n in times]
+        rows.append(labels)
+        combined += itertools.product(*labels)
+    cac = CAC(pandas.DataFrame(combined, dtype="float"), digits=12)
+    ac1 = cac.gwet()["est"]
+    two = len(times) == 2
+    kappa = cohen_kappa_score(*zip(*combined)) if two else cac.fleiss()["est"]["coefficient_value"]
+    return {"rows": rows, "raw": number(ac1["pa"]), "ac1": number(ac1["coefficient_value"]), "kappa": number(kappa)}
+
+
 def main():
     random_ = random.Random(20260803)
     spreads = []
@@ -60,7 +86,9 @@ def main():
         values = [random_.uniform(20, 90) for _ in range(n)]
         spreads.append({"values": values, "mean": float(numpy.mean(values)), "sd": float(numpy.std(values, ddof=1))})
     cases = [one(random_, *case) for case in CASES]
-    print(json.dumps({"agreement": cases, "spread": spreads}))
+    other = random.Random(20261130)
+    repeats = [repeated(other, *case) for case in REPEATS]
+    print(json.dumps({"agreement": cases, "spread": spreads, "repeats": repeats}))
 
 
 main()

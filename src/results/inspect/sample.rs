@@ -15,7 +15,8 @@ pub const FORMAT: &str = "iba-run-record";
 /// Version of the record that this program writes and reads.
 pub const VERSION: u64 = 1;
 
-pub fn of_record(record: &RunRecord) -> Sample {
+/// `scorers`: names of all judgements of the log.
+pub fn of_record(record: &RunRecord, scorers: &[String]) -> Sample {
     let (model_usage, role_usage) = usage::of_records([record]);
     let completion = record.output.as_ref().map(completion).unwrap_or_default();
     let total_time = record
@@ -32,7 +33,7 @@ pub fn of_record(record: &RunRecord) -> Sample {
             .collect(),
         messages: messages(record, &completion),
         output: output(record, completion),
-        scores: scores::of_record(record),
+        scores: scores::of_record(record, scorers),
         metadata: metadata(record),
         events: events::of_record(record),
         model_usage,

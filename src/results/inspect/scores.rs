@@ -9,7 +9,7 @@ use super::wire::{
     EvalScore, Mark, Metric, MetricName, Ordered, Provenance, Score, ScoreEdit, ScoreValue, Scorer,
 };
 use crate::judge::edit::{self, Edit};
-use crate::judge::{Judgement, Verdict, VerdictState};
+use crate::judge::{Judgement, Verdict, VerdictState, counted};
 use crate::run::record::RunRecord;
 use crate::score::{self, Entry, MeanScore};
 use serde_json::{Value, json};
@@ -36,8 +36,9 @@ pub fn mean_name(scorer: &str) -> String {
     format!("{scorer}_mean")
 }
 
-/// Both scores of every judgement.
-pub fn of_record(record: &RunRecord) -> Ordered<Score> {
+/// Both scores of every judgement. Where rules decided everything their verdicts are those of every
+/// scorer of the log, as they are in our own tables.
+pub fn of_record(record: &RunRecord, scorers: &[String]) -> Ordered<Score> {
     let answer = record.output.as_ref().map(|output| match output.value() {
         Value::String(text) => text,
         slots => slots.to_string(),
@@ -48,8 +49,21 @@ pub fn of_record(record: &RunRecord) -> Ordered<Score> {
         out.push((name.clone(), verdicts));
         out.push((mean_name(&name), mean));
     }
+    if let Some(rules) = counted::by_rules_alone(&record.judgements) {
+        for name in scorers.iter().filter(|name| **name != rules.judge) {
+            let (verdicts, mean) = pair(record, rules, answer.clone());
+            let said = |score: Score| Score {
+                explanation: format!("{BY_RULES}\n{}", score.explanation),
+                ..score
+            };
+            out.push((name.clone(), said(verdicts)));
+            out.push((mean_name(name), said(mean)));
+        }
+    }
     Ordered(out)
 }
+
+const BY_RULES: &str = "Rules decided every requirement; no model was asked.";
 
 /// The score by requirement and the mean of it, each with its history.
 fn pair(record: &RunRecord, judgement: &Judgement, answer: Option<String>) -> (Score, Score) {
@@ -272,7 +286,9 @@ fn eval_score(records: &[&RunRecord], name: &str) -> EvalScore {
 fn entries(records: &[&RunRecord], name: &str) -> Vec<Entry> {
     let entry = |record: &&RunRecord| {
         let judgements = named(&record.judgements);
-        let (_, judgement) = judgements.iter().find(|(found, _)| found == name)?;
+        let own = judgements.iter().find(|(found, _)| found == name);
+        let own = own.map(|(_, judgement)| *judgement);
+        let judgement = own.or_else(|| counted::by_rules_alone(&record.judgements))?;
         Some(Entry {
             instance: record.instance.clone(),
             domain: record.domain.clone(),

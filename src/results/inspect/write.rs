@@ -129,8 +129,9 @@ fn log(records: &[&RunRecord], meta: &FileMeta) -> EvalLog {
 }
 
 fn encode(records: &[&RunRecord], meta: &FileMeta, events: Events) -> EvalLog {
+    let scorers = names(records);
     let of_record = |record: &&RunRecord| {
-        let mut sample = sample::of_record(record);
+        let mut sample = sample::of_record(record, &scorers);
         if events == Events::Left {
             sample.events.clear();
         }

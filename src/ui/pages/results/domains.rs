@@ -57,6 +57,7 @@ fn line(
     overlay: RwSignal<Vec<String>>,
 ) -> AnyView {
     let printed = matches!(row.source, Source::Paper(_));
+    let details = !row.details.all().is_empty();
     let key = row.key.clone();
     let drawn = move || hidden.with(|hidden| !hidden.contains(&key));
     let key = row.key.clone();
@@ -83,6 +84,7 @@ fn line(
                 <span class="tag">{row.source.label()}</span>
                 " "{row.system.clone()}
                 <span class="muted">" · "{row.model.clone()}</span>
+                {details.then(|| view! { <small class="muted setup">{row.details.all().join(" · ")}</small> })}
                 {row.partial.clone().map(|missing| view! {
                     <span class="chip warn" title=missing.clone()>"! partial: "{missing.clone()}</span>
                 })}
@@ -99,10 +101,34 @@ fn line(
                 {row.error.clone().map(|error| view! { <small>{error}</small> })}
             </td>
             {cells.collect_view()}
-            <td title="Overall if the judge errs here as it did on the labelled samples">{percent(row.corrected, row.decimals)}</td>
+            {corrected(row)}
             <td>{count(row.overall.instances)}</td>
             <td>{count(row.overall.unscored.or(row.overall.without_score))}</td>
         </tr>
+    }
+    .into_any()
+}
+
+/// Overall with the judge's error taken out of what it decided.
+fn corrected(row: &TableRow) -> AnyView {
+    let title = row.corrected.map_or_else(
+        || "Overall if the judge errs here as it did on the labelled samples".to_owned(),
+        |found| {
+            format!(
+                "Overall if the judge errs here as it did on the labelled samples. Only what it decided is corrected, {:.0} % of the score; rules decided the rest. The interval (95 %) is for the instances drawn and for the labels behind the judge’s error.",
+                100.0 * found.weight
+            )
+        },
+    );
+    let share = row.corrected.map(|found| 100.0 * found.share);
+    let interval = row.corrected.and_then(|found| found.interval);
+    view! {
+        <td title=title>
+            {percent(share, row.decimals)}
+            {interval.map(|(low, high)| view! {
+                <small class="muted">{format!("{:.1} to {:.1}", 100.0 * low, 100.0 * high)}</small>
+            })}
+        </td>
     }
     .into_any()
 }

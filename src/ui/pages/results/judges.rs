@@ -29,7 +29,7 @@ pub fn JudgesSection(
         <section class="block" aria-labelledby="judges-title">
             <h2 id="judges-title">"Judges"</h2>
             <p class="muted">
-                "Only what a model decided counts here: references, checks and people decide the same for every judge. Repeats vote within a judge; agreement is between judges."
+                "Only what a model decided counts here: references, checks and people decide the same for every judge. Agreement is between judges: every repeat of one is compared with every repeat of the other."
             </p>
             <p class="empty" hidden=move || !nothing.get()>
                 "No judge model has judged anything yet. Choose one or several under Settings and run a system, or open a result file."

@@ -20,6 +20,7 @@ use crate::results::table::{self, DomainTable};
 use crate::results::{LoadedResult, figure};
 use crate::route::results_view::{Part, ResultsView};
 use crate::run::record::RunRecord;
+use crate::run::setup;
 use crate::ui::charts::RadarChart;
 pub use again::AgainMany;
 use again::AgainSection;
@@ -87,10 +88,7 @@ pub fn ResultsPage(
     let all = Memo::new(move |_| every_record(&records.get(), &opened.get()));
     let chosen = Memo::new(move |_| {
         let of = view.with(|view| view.of.clone());
-        let fits = |record: &&Arc<RunRecord>| {
-            record.system != System::Samples && of.as_ref().is_none_or(|of| *of == label(record))
-        };
-        all.with(|all| all.iter().filter(fits).cloned().collect::<Vec<_>>())
+        all.with(|all| of_setup(all, of.as_deref()))
     });
     let run_href = Callback::new(move |run| {
         href.run(Found {
@@ -165,9 +163,19 @@ fn every_record(own: &[Arc<RunRecord>], opened: &[Arc<LoadedResult>]) -> Vec<Arc
         .collect()
 }
 
-/// System and model of a run, as the picker and the address name them.
-fn label(record: &RunRecord) -> String {
-    format!("{} · {}", record.system_label(), record.agent.label())
+/// Runs of systems: of the set-up that the address names, or all.
+fn of_setup(all: &[Arc<RunRecord>], of: Option<&str>) -> Vec<Arc<RunRecord>> {
+    let systems = all.iter().filter(|record| record.system != System::Samples);
+    let Some(of) = of else {
+        return systems.cloned().collect();
+    };
+    let groups = setup::setups(systems.clone().map(Arc::as_ref));
+    let chosen = setup::of_key(&groups, of).unwrap_or_default();
+    let ids: BTreeSet<&str> = chosen.iter().map(|record| record.id.as_str()).collect();
+    systems
+        .filter(|record| ids.contains(record.id.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// The parts of the view as links, so that each can be opened on its own.
@@ -199,19 +207,24 @@ fn Parts(
     view! { <nav class="part-tabs" aria-label="Parts of the results">{tabs.collect_view()}</nav> }
 }
 
-/// Narrows a part to one system and model.
+/// Narrows a part to one set-up: runs that may stand in one mean.
 #[component]
 fn RunsPicker(
     all: Memo<Vec<Arc<RunRecord>>>,
     view: Memo<ResultsView>,
     change: Callback<ResultsView>,
 ) -> impl IntoView {
-    let labels = Memo::new(move |_| {
+    // Key and name of each set-up, by name.
+    let setups = Memo::new(move |_| {
         all.with(|all| {
-            all.iter()
-                .filter(|record| record.system != System::Samples)
-                .map(|record| label(record))
-                .collect::<BTreeSet<_>>()
+            let systems = all.iter().filter(|record| record.system != System::Samples);
+            let groups = setup::setups(systems.map(Arc::as_ref));
+            let firsts: Vec<&RunRecord> = groups.iter().map(|group| group[0]).collect();
+            let names = setup::names(&firsts, RunRecord::system_label);
+            let keys = firsts.iter().map(|record| setup::key(record));
+            let mut found: Vec<(String, String)> = names.into_iter().zip(keys).collect();
+            found.sort();
+            found
         })
     });
     let choose = move |event| {
@@ -226,14 +239,14 @@ fn RunsPicker(
     };
     let options = move || {
         let chosen = view.with(|view| view.of.clone());
-        let option = |label: String| {
-            let selected = chosen.as_ref() == Some(&label);
-            view! { <option value=label.clone() selected=selected>{label.clone()}</option> }
+        let option = |(name, key): (String, String)| {
+            let selected = chosen.as_ref() == Some(&key);
+            view! { <option value=key selected=selected>{name}</option> }
         };
-        labels.get().into_iter().map(option).collect_view()
+        setups.get().into_iter().map(option).collect_view()
     };
     view! {
-        <div class="field runs-picker" hidden=move || labels.with(|labels| labels.len() < 2)>
+        <div class="field runs-picker" hidden=move || setups.with(|setups| setups.len() < 2)>
             <label for="runs-of">"Runs of"</label>
             <select id="runs-of" on:change=choose>
                 <option value="">"all systems and models"</option>

@@ -44,7 +44,7 @@ pub fn DifferencesSection(table: Memo<DomainTable>) -> impl IntoView {
             view! {
                 <div class="table-box" tabindex="0" role="region" aria-labelledby="differences-title" hidden=none>
                     <table class="numbers domains">
-                        <thead><tr><th scope="col">"Row"</th>{heads.collect_view()}<th scope="col">"Overall"</th></tr></thead>
+                        <thead><tr><th scope="col">"Row"</th>{heads.collect_view()}<th scope="col">"Overall"</th><th scope="col">"n"</th></tr></thead>
                         <tbody>{rows}</tbody>
                     </table>
                 </div>
@@ -57,7 +57,7 @@ pub fn DifferencesSection(table: Memo<DomainTable>) -> impl IntoView {
     view! {
         <section class="block" aria-labelledby="differences-title">
             <h2 id="differences-title">"Differences"</h2>
-            <p class="muted">"Each row minus the chosen one, in points: the layout of the paper's ablation (Table 5). Only rows of the same judge are compared."</p>
+            <p class="muted">"Each row minus the chosen one, in points: the layout of the paper's ablation (Table 5). Only rows of the same judge are compared, measured ones on the instances that both have; the interval (95 %) is by resampling these."</p>
             <div class="field runs-picker" hidden=move || table.with(|table| table.rows.is_empty())>
                 <label for="base-row">"Compared with"</label>
                 <select id="base-row" on:change=move |ev| chosen.set(event_target_value(&ev))>{options}</select>
@@ -76,6 +76,11 @@ fn line(found: &Difference<'_>) -> AnyView {
         view! { <td>{percent(cell.percent, row.decimals)}<small class="muted">{signed(*delta)}</small></td> }
     });
     let reference = matches!(row.source, crate::results::table::Source::Paper(_));
+    let pairs = found.pairs;
+    let interval = pairs.and_then(|pairs| pairs.interval).map(|(low, high)| {
+        let words = format!("{} to {}", signed(Some(low)), signed(Some(high)));
+        view! { <small class="muted" title="95 % interval of the difference overall">{words}</small> }
+    });
     view! {
         <tr class:reference=reference>
             <th scope="row">
@@ -83,6 +88,10 @@ fn line(found: &Difference<'_>) -> AnyView {
                 {found.caveat.clone().map(|caveat| view! { <span class="chip warn">"! "{caveat}</span> })}
             </th>
             {cells.collect_view()}
+            <td>
+                {pairs.map_or_else(|| "–".to_owned(), |pairs| pairs.both.to_string())}
+                {interval}
+            </td>
         </tr>
     }
     .into_any()
