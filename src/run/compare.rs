@@ -6,7 +6,8 @@ use super::record::{Mode, RunRecord, RunStatus};
 use crate::agent::trace::{Output, StageRecord};
 use crate::bench::hidden::HiddenInstance;
 use crate::bench::ids::RequirementId;
-use crate::judge::VerdictState;
+use crate::judge::opinion::Standing;
+use crate::run::setup::Details;
 use crate::score;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub record: Arc<RunRecord>,
+    /// What it was made with, as far as that is not as published or not as beside it.
+    pub details: Details,
     /// Mean over judged requirements, 0 to 1.
     pub score: Option<f64>,
     pub cost: Cost,
@@ -35,14 +38,14 @@ pub struct Cost {
 pub struct Line {
     pub id: RequirementId,
     pub text: String,
-    pub states: Vec<Option<VerdictState>>,
+    pub states: Vec<Option<Standing>>,
 }
 
 impl Line {
     /// Whether the columns do not agree: one met it, another did not.
     pub fn differs(&self) -> bool {
         let any = |state| self.states.contains(&Some(state));
-        any(VerdictState::Met) && any(VerdictState::NotMet)
+        any(Standing::Met) && any(Standing::NotMet)
     }
 }
 
@@ -77,22 +80,27 @@ pub fn compare(hidden: &HiddenInstance, records: &[Arc<RunRecord>], mode: Mode) 
         text: requirement.text.clone(),
         states: judged
             .iter()
-            .map(|rows| rows.get(n).and_then(outcome::Row::state))
+            .map(|rows| rows.get(n).and_then(|row| row.standing))
             .collect(),
     };
     let lines = asked.requirements.iter().enumerate().map(line).collect();
     Comparison {
-        columns: latest.into_iter().map(column).collect(),
+        columns: latest
+            .iter()
+            .map(|record| column(record, &latest))
+            .collect(),
         lines,
     }
 }
 
-fn column(record: Arc<RunRecord>) -> Column {
+fn column(record: &Arc<RunRecord>, all: &[Arc<RunRecord>]) -> Column {
+    let among: Vec<&RunRecord> = all.iter().map(Arc::as_ref).collect();
     Column {
+        details: Details::of(record, &among),
         score: score::of_judgements(&record.judgements).mean,
-        cost: cost(&record),
+        cost: cost(record),
         output: record.output.clone(),
-        record,
+        record: Arc::clone(record),
     }
 }
 

@@ -18,12 +18,14 @@ pub struct Row {
     pub evidence: Vec<EvidenceLink>,
     /// The slot it is tied to.
     pub slot: Option<String>,
-    /// The verdict that counts: the first that decides, else the first.
+    /// What the judges say together: the majority of each over its repeats. `None` before judging.
+    pub standing: Option<Standing>,
+    /// What it counts in the score, 0 to 1: repeats first, then judges equally.
+    pub share: Option<f64>,
+    /// A verdict that says so, with its reason; where judges disagree the first that decides.
     pub verdict: Option<Ruling>,
     /// What every judge said, all repeats together.
     pub opinions: Vec<Opinion>,
-    /// One judge says met, another not met.
-    pub disputed: bool,
     /// The change that holds, where a person's verdict stands in place of the judges'.
     pub overruled: Option<Edit>,
     /// Every change by a person, oldest first.
@@ -46,9 +48,23 @@ pub struct EvidenceLink {
 }
 
 impl Row {
-    /// State of the verdict that counts; `None` before judging.
-    pub fn state(&self) -> Option<VerdictState> {
-        self.verdict.as_ref().map(|ruling| ruling.verdict.state)
+    /// One judge says met and another not met, or one is split evenly over its repeats.
+    pub fn disputed(&self) -> bool {
+        self.standing == Some(Standing::Disputed)
+    }
+
+    /// How far the judges, or the repeats of one, are from one voice, in a few words; `None` where
+    /// all say the same.
+    pub fn split(&self) -> Option<String> {
+        let share = self.share.filter(|share| *share > 0.0 && *share < 1.0)?;
+        let heard = self.opinions.iter().filter(|o| o.share_met().is_some());
+        let words = match heard.count() {
+            0 | 1 if self.disputed() => "repeats split evenly",
+            0 | 1 => "repeats differ",
+            _ if self.disputed() => "judges disagree",
+            _ => "some repeats differ",
+        };
+        Some(format!("{words}, counts {share:.2}"))
     }
 }
 
@@ -73,6 +89,9 @@ fn row(hidden: &HiddenInstance, id: &RequirementId, record: Option<&RunRecord>) 
     let edited = judgements
         .iter()
         .find(|judgement| !judgement.edits.is_empty());
+    let of_it = |judgement: &Judgement| judgement.verdicts.iter().any(|v| v.requirement == *id);
+    let judged = judgements.iter().any(of_it);
+    let standing = opinion::standing(judgements, id);
     let row = Row {
         id: id.clone(),
         text: requirement.map(|r| r.text.clone()).unwrap_or_default(),
@@ -81,9 +100,10 @@ fn row(hidden: &HiddenInstance, id: &RequirementId, record: Option<&RunRecord>) 
             .unwrap_or_default(),
         slot: hidden.slot_of(id).map(str::to_owned),
         preference,
-        verdict: ruling(judgements, id),
+        verdict: ruling(judgements, id, standing),
+        standing: judged.then_some(standing),
+        share: opinion::share(judgements, id),
         opinions: opinion::opinions(judgements, id),
-        disputed: opinion::standing(judgements, id) == Standing::Disputed,
         overruled: edited.and_then(|judgement| edit::standing(judgement, id).cloned()),
         edits: edited
             .map(|judgement| edits(judgement, id))
@@ -96,12 +116,16 @@ fn row(hidden: &HiddenInstance, id: &RequirementId, record: Option<&RunRecord>) 
     }
 }
 
-/// The first verdict that decides, else the first.
-fn ruling(judgements: &[Judgement], id: &RequirementId) -> Option<Ruling> {
+/// The first verdict that says what all say together; else the first that decides, else the first.
+fn ruling(judgements: &[Judgement], id: &RequirementId, together: Standing) -> Option<Ruling> {
     let mut rulings = rulings(judgements, id);
-    let decides = |ruling: &Ruling| ruling.verdict.state != VerdictState::Unscored;
-    let counts = rulings.iter().position(decides).unwrap_or(0);
-    (!rulings.is_empty()).then(|| rulings.remove(counts))
+    let state = |ruling: &Ruling| ruling.verdict.state;
+    let decides = |ruling: &Ruling| state(ruling) != VerdictState::Unscored;
+    let agrees = rulings
+        .iter()
+        .position(|one| Standing::from(state(one)) == together);
+    let counts = agrees.or_else(|| rulings.iter().position(decides));
+    (!rulings.is_empty()).then(|| rulings.remove(counts.unwrap_or(0)))
 }
 
 fn edits(judgement: &Judgement, id: &RequirementId) -> Vec<Edit> {
@@ -158,32 +182,50 @@ fn path(hidden: &HiddenInstance, row: &Row, record: &RunRecord) -> Option<Path> 
     funnel::path(record, &note)
 }
 
-/// Verdicts counted; what could not be judged never counts as failed.
+/// Requirements counted by what the judges say together; what could not be judged never counts as
+/// failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub met: usize,
     pub not_met: usize,
+    pub disputed: usize,
     pub unscored: usize,
 }
 
 impl Tally {
     pub fn of(rows: &[Row]) -> Self {
-        let count = |state| rows.iter().filter(|row| row.state() == Some(state)).count();
+        let count = |standing| {
+            let of_it = |row: &&Row| row.standing == Some(standing);
+            rows.iter().filter(of_it).count()
+        };
         Self {
-            met: count(VerdictState::Met),
-            not_met: count(VerdictState::NotMet),
-            unscored: count(VerdictState::Unscored),
+            met: count(Standing::Met),
+            not_met: count(Standing::NotMet),
+            disputed: count(Standing::Disputed),
+            unscored: count(Standing::Unscored),
         }
     }
 
-    /// `2 of 3 met, 1 unscored`; the first two numbers are about the judged ones.
+    /// Requirements with a verdict.
+    pub fn judged(self) -> usize {
+        self.met + self.not_met + self.disputed
+    }
+
+    /// `2 of 4 met, 1 disputed, 1 unscored`; the first two numbers are about the judged ones.
     pub fn sentence(self) -> String {
-        let judged = self.met + self.not_met;
-        match (judged, self.unscored) {
-            (0, 0) => "not judged".to_owned(),
-            (0, n) => format!("{n} unscored"),
-            (_, 0) => format!("{} of {judged} met", self.met),
-            (_, n) => format!("{} of {judged} met, {n} unscored", self.met),
+        let judged = self.judged();
+        let mut parts = Vec::new();
+        if judged > 0 {
+            parts.push(format!("{} of {judged} met", self.met));
+        }
+        for (n, word) in [(self.disputed, "disputed"), (self.unscored, "unscored")] {
+            if n > 0 {
+                parts.push(format!("{n} {word}"));
+            }
+        }
+        match parts.is_empty() {
+            true => "not judged".to_owned(),
+            false => parts.join(", "),
         }
     }
 }
@@ -249,7 +291,7 @@ mod tests {
     #[test]
     fn before_a_run_there_are_requirements_without_verdicts() {
         let rows = rows(&hidden(), None);
-        assert_eq!(rows[0].state(), None);
+        assert_eq!(rows[0].standing, None);
         let sessions: Vec<_> = rows[0]
             .evidence
             .iter()
@@ -261,35 +303,61 @@ mod tests {
     }
 
     #[test]
-    fn the_first_judge_that_decides_counts_and_a_dispute_shows() {
+    fn judges_that_disagree_leave_a_dispute() {
         let judgements = json!([
-            judgement("programmatic", ["unscored", "met"]),
+            judgement("a", ["unscored", "met"]),
             judgement("m", ["not_met", "not_met"])
         ]);
         let rows = rows(&hidden(), Some(&record(judgements)));
-        assert_eq!(rows[0].state(), Some(VerdictState::NotMet));
+        assert_eq!(rows[0].standing, Some(Standing::NotMet));
         assert_eq!(
             rows[0].verdict.as_ref().map(|v| v.judge.as_str()),
             Some("m")
         );
-        assert!(!rows[0].disputed);
-        assert!(rows[1].disputed);
+        assert!(!rows[0].disputed() && rows[0].split().is_none());
+        assert!(rows[1].disputed());
+        assert_eq!(
+            rows[1].split().as_deref(),
+            Some("judges disagree, counts 0.50")
+        );
         assert_eq!(rows[1].opinions[1].judge, "m");
         let loss = rows[0].path.as_ref().map(|path| path.loss);
         assert_eq!(loss, Some(Loss::At(crate::run::lost::Gate::Retrieved)));
         let loss = rows[1].path.as_ref().map(|path| path.loss);
         assert_eq!(loss, Some(Loss::At(crate::run::lost::Gate::Agreed)));
-        assert_eq!(Tally::of(&rows).sentence(), "1 of 2 met");
+        assert_eq!(Tally::of(&rows).sentence(), "0 of 2 met, 1 disputed");
+    }
+
+    // The score of these is 0.8: the first repeat alone must not be what the page shows.
+    #[test]
+    fn the_majority_of_the_repeats_is_shown_with_its_reason() {
+        let states = ["not_met", "met", "met", "met", "met"];
+        let judgements: Vec<_> = states.map(|state| judgement("m", [state, "met"])).to_vec();
+        let rows = rows(&hidden(), Some(&record(json!(judgements))));
+        assert_eq!(rows[0].standing, Some(Standing::Met));
+        let verdict = rows[0].verdict.as_ref().map(|v| v.verdict.state);
+        assert_eq!((verdict, &rows[0].path), (Some(VerdictState::Met), &None));
+        assert_eq!(rows[0].share, Some(0.8));
+        assert_eq!(
+            rows[0].split().as_deref(),
+            Some("repeats differ, counts 0.80")
+        );
+        assert_eq!(Tally::of(&rows).sentence(), "2 of 2 met");
     }
 
     #[test]
     fn unscored_requirements_are_counted_apart() {
-        let tally = |met, not_met, unscored| Tally {
+        let tally = |met, not_met, disputed, unscored| Tally {
             met,
             not_met,
+            disputed,
             unscored,
         };
-        assert_eq!(tally(1, 1, 1).sentence(), "1 of 2 met, 1 unscored");
-        assert_eq!(tally(0, 0, 2).sentence(), "2 unscored");
+        assert_eq!(tally(1, 1, 0, 1).sentence(), "1 of 2 met, 1 unscored");
+        assert_eq!(
+            tally(1, 1, 1, 1).sentence(),
+            "1 of 3 met, 1 disputed, 1 unscored"
+        );
+        assert_eq!(tally(0, 0, 0, 2).sentence(), "2 unscored");
     }
 }

@@ -146,7 +146,10 @@ fn table(page: Page, comparison: Comparison) -> impl IntoView {
 fn head(page: Page, column: &Column) -> impl IntoView + use<> {
     let record = Arc::clone(&column.record);
     let name = record.system_label();
-    let about = format!("{} · repeat {}", record.agent.label(), record.epoch);
+    let mut about = vec![record.agent.label()];
+    about.extend(column.details.all());
+    about.push(format!("repeat {}", record.epoch));
+    let about = about.join(" · ");
     let shown = {
         let id = record.id.clone();
         move || {

@@ -4,7 +4,7 @@ use super::page::Page;
 use super::task::plain;
 use crate::agent::trace::Output;
 use crate::bench::taxonomy::Slot;
-use crate::judge::VerdictState;
+use crate::judge::opinion::Standing;
 use crate::markdown::find_quote;
 use crate::ui::parts::copy::CopyButton;
 use crate::ui::parts::markdown::Markdown;
@@ -133,7 +133,7 @@ fn row(page: Page, slot: &str, meaning: &str, value: Option<&Value>) -> impl Int
     let verdict = move || {
         let rows = page.rows.get();
         let row = rows.iter().find(|row| row.slot.as_deref() == Some(&name))?;
-        let state = row.state().filter(|_| page.shown.get())?;
+        let state = row.standing.filter(|_| page.shown.get())?;
         let id = row.id.clone();
         Some(view! {
             <button
@@ -158,11 +158,12 @@ fn row(page: Page, slot: &str, meaning: &str, value: Option<&Value>) -> impl Int
     }
 }
 
-/// Words and colours of the three states.
-pub(super) fn state_word(state: VerdictState) -> (&'static str, &'static str) {
+/// Colour and word of a state.
+pub(super) fn state_word(state: Standing) -> (&'static str, &'static str) {
     match state {
-        VerdictState::Met => ("met", "met"),
-        VerdictState::NotMet => ("not-met", "not met"),
-        VerdictState::Unscored => ("unscored", "unscored"),
+        Standing::Met => ("met", "met"),
+        Standing::NotMet => ("not-met", "not met"),
+        Standing::Disputed => ("disputed", "disputed"),
+        Standing::Unscored => ("unscored", "unscored"),
     }
 }

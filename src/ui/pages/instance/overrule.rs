@@ -4,6 +4,7 @@ use super::page::Page;
 use super::props::Change;
 use super::verdict::State;
 use crate::judge::edit::Edit;
+use crate::judge::opinion::Standing;
 use crate::judge::{VerdictSource, VerdictState};
 use crate::run::outcome::Row;
 use leptos::prelude::*;
@@ -18,7 +19,7 @@ const CHOICES: [(VerdictState, &str); 3] = [
 #[component]
 pub(super) fn Overrule(page: Page, row: Row) -> impl IntoView {
     let open = RwSignal::new(false);
-    let judged = row.state().is_some();
+    let judged = row.standing.is_some();
     let id = row.id.clone();
     let undo = row.overruled.clone().map(|edit| {
         let id = id.clone();
@@ -28,7 +29,7 @@ pub(super) fn Overrule(page: Page, row: Row) -> impl IntoView {
             </button>
         }
     });
-    let now = row.state();
+    let now = row.standing;
     let field = format!("overrule-{id}");
     let toggle = move |_| open.update(|open| *open = !*open);
     let edits = row.edits.clone();
@@ -52,7 +53,7 @@ pub(super) fn Overrule(page: Page, row: Row) -> impl IntoView {
 fn Form(
     page: Page,
     id: crate::bench::ids::RequirementId,
-    now: Option<VerdictState>,
+    now: Option<Standing>,
     /// Makes the ids of its fields unique.
     name: String,
     open: RwSignal<bool>,
@@ -62,7 +63,7 @@ fn Form(
     let other = CHOICES
         .iter()
         .map(|(state, _)| *state)
-        .find(|state| Some(*state) != now);
+        .find(|state| Some(Standing::from(*state)) != now);
     let chosen = RwSignal::new(other.unwrap_or(VerdictState::Met));
     let problem = RwSignal::new(None::<String>);
     let options = CHOICES.into_iter().map(|(state, word)| {

@@ -53,7 +53,7 @@ fn note(page: Page, tab: Tab) -> String {
         Tab::Compare => String::new(),
         Tab::Outcome => {
             let tally = page.rows.with(|rows| Tally::of(rows));
-            let judged = tally.met + tally.not_met;
+            let judged = tally.judged();
             if judged == 0 {
                 String::new()
             } else {

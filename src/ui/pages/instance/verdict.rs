@@ -5,19 +5,20 @@ use super::output::state_word;
 use super::overrule::Overrule;
 use super::page::Page;
 use crate::bench::hidden::{Preference, PreferenceKind};
-use crate::judge::opinion::Opinion;
+use crate::judge::opinion::{Opinion, Standing};
 use crate::judge::{VerdictSource, VerdictState};
 use crate::run::outcome::{EvidenceLink, Row, Ruling, signal_name};
 use leptos::prelude::*;
 
 /// Icon and word of a state.
 #[component]
-pub(super) fn State(state: VerdictState) -> impl IntoView {
+pub(super) fn State(#[prop(into)] state: Standing) -> impl IntoView {
     let (class, word) = state_word(state);
     let path = match state {
-        VerdictState::Met => "M3.5 8.5l3 3 6-7",
-        VerdictState::NotMet => "M4 4l8 8M12 4l-8 8",
-        VerdictState::Unscored => "M4 8h8",
+        Standing::Met => "M3.5 8.5l3 3 6-7",
+        Standing::NotMet => "M4 4l8 8M12 4l-8 8",
+        Standing::Disputed => "M8 3v6M8 12v1",
+        Standing::Unscored => "M4 8h8",
     };
     view! {
         <span class="state" data-state=class>
@@ -41,7 +42,7 @@ pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
         }
     };
     let anchor = format!("requirement-{id}");
-    let state = row.state();
+    let state = row.standing;
     let class = state.map_or("open", |state| state_word(state).0);
     let ruling = row.verdict.clone().map(|ruling| self::ruling(page, ruling));
     let path = row
@@ -63,7 +64,7 @@ pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
                     Some(state) => view! { <State state /> }.into_any(),
                     None => view! { <span class="state" data-state="open">"not judged yet"</span> }.into_any(),
                 }}
-                {row.disputed.then(|| view! { <span class="inst-tag warn">"judges disagree"</span> })}
+                {row.split().map(|words| view! { <span class="inst-tag warn">{words}</span> })}
                 {row.overruled.is_some().then(|| view! { <span class="inst-tag">"changed by hand"</span> })}
                 {row.slot.clone().map(|slot| view! { <code>{slot}</code> })}
             </div>

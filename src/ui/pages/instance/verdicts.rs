@@ -51,7 +51,7 @@ fn Score(page: Page) -> impl IntoView {
     let cells = move || {
         let cell = |row: &crate::run::outcome::Row| {
             let state = row
-                .state()
+                .standing
                 .map_or("open", |state| super::output::state_word(state).0);
             view! { <span class="score-cell" data-state=state></span> }
         };
