@@ -2,13 +2,17 @@
 //! place of acting, and the answers are judged as outputs are; what a user's preferences are
 //! known minus what is acted on is the knowledge-to-action gap.
 
-use super::record::RunRecord;
+use super::record::{Mode, RunRecord, RunStatus};
+use crate::agent::system::System;
 use crate::bench::hidden::{HiddenInstance, QaItem, Requirement};
 use crate::bench::ids::{PreferenceId, RequirementId};
 use crate::bench::taxonomy::Action;
 use crate::bench::visible::{Instance, Task};
-use crate::judge::VerdictState;
+use crate::judge::Judgement;
+use crate::judge::opinion::{Standing, is_model, standing};
 use crate::score;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const LEAD: &str = "Answer these questions about the user.";
 
@@ -71,9 +75,9 @@ pub struct GapRow {
     pub text: String,
     pub question: Option<String>,
     /// `None` before a QA run.
-    pub known: Option<VerdictState>,
+    pub known: Option<Standing>,
     /// Of all its requirements: met when all are, not met when one is not; `None` before a run.
-    pub acted: Option<VerdictState>,
+    pub acted: Option<Standing>,
 }
 
 /// Knowledge against action on one instance.
@@ -115,35 +119,161 @@ pub fn gap(hidden: &HiddenInstance, task: Option<&RunRecord>, qa: Option<&RunRec
 }
 
 /// The verdicts on everything tied to a preference, as one.
-fn joint(
-    run: &RunRecord,
-    hidden: &HiddenInstance,
-    preference: &PreferenceId,
-) -> Option<VerdictState> {
+fn joint(run: &RunRecord, hidden: &HiddenInstance, preference: &PreferenceId) -> Option<Standing> {
+    let judged = |id: &RequirementId| {
+        let mut verdicts = run.judgements.iter().flat_map(|j| &j.verdicts);
+        verdicts.any(|v| v.requirement == *id)
+    };
     let tied = hidden
         .requirements
         .iter()
-        .filter(|r| r.preference == *preference);
-    let states: Vec<VerdictState> = tied.filter_map(|r| state(run, &r.id)).collect();
-    let any = |wanted| states.contains(&wanted);
-    match states.len() {
-        0 => None,
-        _ if any(VerdictState::NotMet) => Some(VerdictState::NotMet),
-        _ if any(VerdictState::Unscored) => Some(VerdictState::Unscored),
-        _ => Some(VerdictState::Met),
+        .filter(|r| r.preference == *preference && judged(&r.id));
+    let standings: Vec<Standing> = tied.map(|r| standing(&run.judgements, &r.id)).collect();
+    let worst = [Standing::NotMet, Standing::Disputed, Standing::Unscored];
+    let found = worst.into_iter().find(|one| standings.contains(one));
+    (!standings.is_empty()).then(|| found.unwrap_or(Standing::Met))
+}
+
+/// A run on the task and a QA run that show the gap of a system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairing {
+    pub task: Option<Arc<RunRecord>>,
+    pub qa: Option<Arc<RunRecord>>,
+    /// What the two differ in besides the mode, in words; the gap is not theirs alone then.
+    pub differs: Vec<String>,
+}
+
+/// The latest QA run of a system with the latest run on the task of the same set-up; where there is
+/// no such pair, the latest of each with what differs. `runs` are of one instance, oldest first.
+pub fn pairing(runs: &[Arc<RunRecord>], system: System) -> Pairing {
+    let of = |mode: Mode| {
+        let fits = move |run: &&Arc<RunRecord>| {
+            run.system == system && run.variant.mode == mode && run.status == RunStatus::Done
+        };
+        runs.iter().rev().filter(fits)
+    };
+    let pair = of(Mode::Qa).find_map(|qa| {
+        let alike =
+            |task: &&Arc<RunRecord>| qa.same_but_mode(task) && judges_apart(qa, task).is_none();
+        Some((of(Mode::Task).find(alike)?, qa))
+    });
+    match pair {
+        Some((task, qa)) => Pairing {
+            task: Some(Arc::clone(task)),
+            qa: Some(Arc::clone(qa)),
+            differs: Vec::new(),
+        },
+        None => {
+            let (task, qa) = (of(Mode::Task).next().cloned(), of(Mode::Qa).next().cloned());
+            let both = task.as_ref().zip(qa.as_ref());
+            let differs = both.map_or(Vec::new(), |(task, qa)| differences(task, qa));
+            Pairing { task, qa, differs }
+        }
     }
 }
 
-/// The first judge that decides counts.
-fn state(run: &RunRecord, id: &RequirementId) -> Option<VerdictState> {
-    let verdicts = run.judgements.iter().flat_map(|j| &j.verdicts);
-    let mut states = verdicts.filter(|v| v.requirement == *id).map(|v| v.state);
-    let first = states.next()?;
-    let decides = |state: &VerdictState| *state != VerdictState::Unscored;
-    Some(
-        std::iter::once(first)
-            .chain(states)
-            .find(decides)
-            .unwrap_or(first),
-    )
+/// What two runs differ in besides the mode.
+fn differences(task: &RunRecord, qa: &RunRecord) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut say = |differs: bool, what: &str| {
+        if differs {
+            out.push(what.to_owned());
+        }
+    };
+    say(task.agent != qa.agent, "another model");
+    say(task.params != qa.params, "other parameters");
+    say(!task.retriever.same(&qa.retriever), "another retriever");
+    say(task.variant.edits != qa.variant.edits, "other prompts");
+    say(task.dataset != qa.dataset, "another data set");
+    out.extend(judges_apart(task, qa));
+    out
+}
+
+/// Judges of both with the hashes of their prompts, where they are not the same. A run that rules
+/// alone decided is like one by any judge.
+fn judges_apart(a: &RunRecord, b: &RunRecord) -> Option<String> {
+    let judges = |run: &RunRecord| -> BTreeSet<(String, Option<String>)> {
+        let models = run.judgements.iter().filter(|j| is_model(&j.judge));
+        let hash = |j: &Judgement| j.prompt.as_ref().map(|prompt| prompt.sha256.clone());
+        models.map(|j| (j.judge.clone(), hash(j))).collect()
+    };
+    let (ours, theirs) = (judges(a), judges(b));
+    let comparable = ours.is_empty() || theirs.is_empty() || ours == theirs;
+    (!comparable).then(|| {
+        let names = |judges: &BTreeSet<(String, Option<String>)>| {
+            let names: BTreeSet<&str> = judges.iter().map(|(name, _)| name.as_str()).collect();
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        match (names(&ours), names(&theirs)) {
+            (one, other) if one == other => format!("another prompt of the judge {one}"),
+            (one, other) => format!("other judges: {one} against {other}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn run(id: &str, mode: &str, model: &str, judge: &str) -> Arc<RunRecord> {
+        let verdicts =
+            json!([{"requirement": "r1", "state": "met", "source": "model", "rationale": ""}]);
+        let record = json!({
+            "id": id, "instance": "i", "persona": "p", "scenario": "s", "domain": "d",
+            "action": "generate_text", "task": "t", "system": "iba_agent", "epoch": 1,
+            "params": {}, "agent": {"kind": "endpoint", "base_url": "https://a", "model": model},
+            "variant": {"mode": mode}, "dataset": {"name": "n", "sha256": ""},
+            "retriever": {"model": "m", "model_sha256": "", "method": "exact"},
+            "stages": [], "output": null, "requirements": [],
+            "judgements": [{"judge": judge, "verdicts": verdicts}],
+            "status": {"state": "done"}, "started_ms": 0.0, "ended_ms": null, "app_version": "0",
+        });
+        Arc::new(serde_json::from_value(record).expect("a record"))
+    }
+
+    fn ids(pairing: &Pairing) -> [Option<&str>; 2] {
+        [&pairing.task, &pairing.qa].map(|run| run.as_ref().map(|run| run.id.as_str()))
+    }
+
+    #[test]
+    fn a_gap_is_between_runs_of_one_set_up() {
+        let runs = [
+            run("t1", "task", "small", "j"),
+            run("q1", "qa", "small", "j"),
+            run("t2", "task", "large", "j"),
+        ];
+        let found = pairing(&runs, System::IbaAgent);
+        assert_eq!(ids(&found), [Some("t1"), Some("q1")]);
+        assert!(found.differs.is_empty());
+        assert_eq!(ids(&pairing(&runs, System::StandardRag)), [None, None]);
+    }
+
+    #[test]
+    fn what_differs_is_said_where_nothing_better_is_there() {
+        let runs = [
+            run("t1", "task", "large", "j"),
+            run("q1", "qa", "small", "k"),
+        ];
+        let found = pairing(&runs, System::IbaAgent);
+        assert_eq!(ids(&found), [Some("t1"), Some("q1")]);
+        assert_eq!(
+            found.differs,
+            ["another model", "other judges: j against k"]
+        );
+        let mut stricter = RunRecord::clone(&runs[0]);
+        stricter.params.min_salience = 7.0;
+        stricter.variant.mode = Mode::Qa;
+        let found = pairing(
+            &[Arc::clone(&runs[0]), Arc::new(stricter)],
+            System::IbaAgent,
+        );
+        assert_eq!(found.differs, ["other parameters"]);
+        let rules = run("q2", "qa", "large", "programmatic");
+        let found = pairing(&[Arc::clone(&runs[0]), rules], System::IbaAgent);
+        assert!(
+            found.differs.is_empty(),
+            "rules decide the same for every judge"
+        );
+    }
 }

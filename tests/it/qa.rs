@@ -6,6 +6,7 @@ use iba_lab::agent::memo::StageMemo;
 use iba_lab::agent::trace::{StageId, System};
 use iba_lab::bench::hidden::HiddenInstance;
 use iba_lab::bench::visible::History;
+use iba_lab::judge::opinion::Standing;
 use iba_lab::judge::{JudgeModel, Panel, VerdictState};
 use iba_lab::llm::Chat;
 use iba_lab::run::StepError;
@@ -157,7 +158,7 @@ fn the_gap_sets_knowledge_against_action() {
     assert!((gap.task.unwrap() - 2.0 / 3.0).abs() < 1e-12);
     assert!((gap.points().unwrap() - 50.0 / 3.0).abs() < 1e-9);
     let known: Vec<_> = gap.rows.iter().map(|row| (row.known, row.acted)).collect();
-    let (met, not) = (Some(VerdictState::Met), Some(VerdictState::NotMet));
+    let (met, not) = (Some(Standing::Met), Some(Standing::NotMet));
     assert_eq!(known, [(met, met), (not, not)]);
     let empty = qa::gap(&hidden, None, None);
     assert_eq!((empty.points(), empty.rows[0].known), (None, None));

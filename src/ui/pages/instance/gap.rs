@@ -2,9 +2,9 @@
 
 use super::page::Page;
 use super::verdict::State;
-use crate::judge::VerdictState;
+use crate::judge::opinion::Standing;
 use crate::run::qa::{self, Gap};
-use crate::run::record::{Mode, RunRecord, RunStatus};
+use crate::run::record::Mode;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -15,29 +15,23 @@ pub(super) fn GapPanel(page: Page) -> impl IntoView {
     let table = move || {
         gap.get()
             .filter(|_| page.shown.get())
-            .map(|gap| panel(page, gap))
+            .map(|(gap, differs)| panel(page, gap, differs))
     };
     view! { <div class="gap">{table}</div> }
 }
 
-fn gap(page: Page) -> Option<Gap> {
+fn gap(page: Page) -> Option<(Gap, Vec<String>)> {
     let (system, chosen) = page.chosen();
     let (runs, hidden) = page
         .given
         .with_value(|given| (given.runs, Arc::clone(&given.hidden)));
-    let runs = runs.get();
-    let latest = |mode: Mode| -> Option<Arc<RunRecord>> {
-        let fits = |run: &&Arc<RunRecord>| {
-            run.system == system && run.variant.mode == mode && run.status == RunStatus::Done
-        };
-        runs.iter().rev().find(fits).cloned()
-    };
-    let (task, asked) = (latest(Mode::Task), latest(Mode::Qa));
-    let worth_showing = asked.is_some() || chosen == Mode::Qa;
-    worth_showing.then(|| qa::gap(&hidden, task.as_deref(), asked.as_deref()))
+    let pairing = runs.with(|runs| qa::pairing(runs, system));
+    let worth_showing = pairing.qa.is_some() || chosen == Mode::Qa;
+    let gap = || qa::gap(&hidden, pairing.task.as_deref(), pairing.qa.as_deref());
+    worth_showing.then(|| (gap(), pairing.differs.clone()))
 }
 
-fn panel(page: Page, gap: Gap) -> impl IntoView {
+fn panel(page: Page, gap: Gap, differs: Vec<String>) -> impl IntoView {
     let number =
         |mean: Option<f64>| mean.map_or("–".to_owned(), |mean| format!("{:.0}", mean * 100.0));
     let sentence = match gap.points() {
@@ -56,7 +50,7 @@ fn panel(page: Page, gap: Gap) -> impl IntoView {
         None if gap.task.is_none() => "Run the task as well to see the gap.".to_owned(),
         None => "The answers have no verdict yet. They are judged by a model: choose one under Settings, then run QA.".to_owned(),
     };
-    let state = |state: Option<VerdictState>| match state {
+    let state = |state: Option<Standing>| match state {
         Some(state) => view! { <State state /> }.into_any(),
         None => view! { <span class="muted">"not run"</span> }.into_any(),
     };
@@ -81,6 +75,9 @@ fn panel(page: Page, gap: Gap) -> impl IntoView {
             </p>
         </div>
         <p>{sentence}</p>
+        <p class="inst-tag warn" hidden=differs.is_empty()>
+            {format!("The two runs differ in more than the mode: {}.", differs.join("; "))}
+        </p>
         <div class="table-scroll" tabindex="0">
             <table class="inst-table">
                 <thead>
