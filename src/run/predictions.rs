@@ -3,7 +3,8 @@
 
 use crate::agent::trace::Output;
 use crate::bench::ids::InstanceId;
-use crate::bench::taxonomy::Action;
+use crate::bench::taxonomy::{Action, ApiTemplate, Scenario};
+use crate::llm::{Finish, read};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -81,8 +82,8 @@ pub fn looks_like(name: &str, bytes: &[u8]) -> bool {
     named || keyed
 }
 
-/// Reads a file. `action` gives the action of an instance the open dataset has.
-pub fn read(text: &str, action: impl Fn(&InstanceId) -> Option<Action>) -> Predictions {
+/// Reads a file. `scenario` gives the scenario of an instance the open dataset has.
+pub fn read<'a>(text: &str, scenario: impl Fn(&InstanceId) -> Option<&'a Scenario>) -> Predictions {
     let mut out = Predictions::default();
     let mut seen: BTreeMap<(InstanceId, Option<String>), u32> = BTreeMap::new();
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
@@ -95,7 +96,7 @@ pub fn read(text: &str, action: impl Fn(&InstanceId) -> Option<Action>) -> Predi
             )));
             break;
         }
-        match one(line, &action) {
+        match one(line, &scenario) {
             Err(text) => out.faults.push(fault(text)),
             Ok((instance, by, output)) => {
                 let epoch = seen.entry((instance.clone(), by.clone())).or_default();
@@ -115,7 +116,10 @@ pub fn read(text: &str, action: impl Fn(&InstanceId) -> Option<Action>) -> Predi
 
 type Read = (InstanceId, Option<String>, Output);
 
-fn one(line: &str, action: &impl Fn(&InstanceId) -> Option<Action>) -> Result<Read, String> {
+fn one<'a>(
+    line: &str,
+    scenario: &impl Fn(&InstanceId) -> Option<&'a Scenario>,
+) -> Result<Read, String> {
     let object: Map<String, Value> =
         serde_json::from_str(line).map_err(|error| not_an_object(line, &error))?;
     let instance = match find(&object, &INSTANCE) {
@@ -130,7 +134,7 @@ fn one(line: &str, action: &impl Fn(&InstanceId) -> Option<Action>) -> Result<Re
             ));
         }
     };
-    let action = action(&instance).ok_or_else(|| {
+    let scenario = scenario(&instance).ok_or_else(|| {
         format!(
             "the open dataset has no instance \"{instance}\"; open the dataset the outputs are for"
         )
@@ -145,9 +149,9 @@ fn one(line: &str, action: &impl Fn(&InstanceId) -> Option<Action>) -> Result<Re
         Some(Value::String(name)) if !name.trim().is_empty() => Some(name.trim().to_owned()),
         _ => None,
     };
-    let output = match action {
+    let output = match scenario.action {
         Action::GenerateText => text(given)?,
-        Action::CallApi => call(given)?,
+        Action::CallApi => call(given, scenario.api.as_ref())?,
     };
     Ok((instance, by, output))
 }
@@ -184,8 +188,21 @@ fn text(given: &Value) -> Result<Output, String> {
 }
 
 /// Slots as an object, or as the JSON text that models write, alone or fenced; also as a call with
-/// `arguments`, as function calling has it.
-fn call(given: &Value) -> Result<Output, String> {
+/// `arguments`, as function calling has it. Read by the reader that our own systems' calls go
+/// through, so that names and values in another form count the same for everybody. What has no slot
+/// of the template is kept as it is: such a call was made, and fills nothing.
+fn call(given: &Value, template: Option<&ApiTemplate>) -> Result<Output, String> {
+    let answer = match given {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let read = template.and_then(|template| read::slots(&answer, &Finish::Stop, template).ok());
+    if let Some(read) = read.filter(|read| !read.value.slots.is_empty()) {
+        return Ok(Output::CallApi {
+            slots: read.value.slots,
+            description: read.value.description.unwrap_or_default(),
+        });
+    }
     let object = match given {
         Value::Object(object) => object.clone(),
         Value::String(text) => in_text(text).ok_or_else(|| {
@@ -223,11 +240,30 @@ fn in_text(text: &str) -> Option<Map<String, Value>> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::sync::LazyLock;
 
-    fn action(id: &InstanceId) -> Option<Action> {
+    fn scenario(id: &InstanceId) -> Option<&'static Scenario> {
+        static SCENARIOS: LazyLock<[Scenario; 2]> = LazyLock::new(|| {
+            let slot = |name: &str, kind: &str, options: Option<Value>| json!({"name": name, "type": kind, "enum": options, "required": true, "description": ""});
+            let sorts = json!(["nearest", "highest_rated"]);
+            let api = json!({
+                "name": "order", "method": "GET", "endpoint": "", "description": "",
+                "slots": [
+                    slot("dish", "string", None),
+                    slot("count", "integer", None),
+                    slot("sort_by", "string", Some(sorts)),
+                ],
+            });
+            let of = |action: &str, api: Option<Value>| {
+                let all = json!({"id": "s", "domain": "d", "name": "S", "action": action,
+                                 "dynamic": false, "api": api});
+                serde_json::from_value(all).expect("a scenario")
+            };
+            [of("generate_text", None), of("call_api", Some(api))]
+        });
         match id.as_str() {
-            "note-a" => Some(Action::GenerateText),
-            "food-a" => Some(Action::CallApi),
+            "note-a" => Some(&SCENARIOS[0]),
+            "food-a" => Some(&SCENARIOS[1]),
             _ => None,
         }
     }
@@ -252,13 +288,13 @@ mod tests {
             r#"{"id": "food-a", "output": {"name": "order", "arguments": "{\"dish\": \"soup\", \"count\": 2}"}}"#,
             r#"{"id": "food-a", "output": null, "slots": {"dish": "soup", "count": 2}}"#,
         ] {
-            let read = read(line, action);
+            let read = read(line, scenario);
             assert_eq!(read.faults, [], "{line}");
             assert_eq!(read.usable[0].output, wanted(), "{line}");
         }
         let read = read(
             "\u{feff}\r\n{\"instance\":\"note-a\",\"output\":\" Hi \",\"agent\":\"nanobot\"}\r\n",
-            action,
+            scenario,
         );
         assert_eq!(
             read.usable[0].output,
@@ -270,6 +306,38 @@ mod tests {
             (read.usable[0].line, read.usable[0].by.as_deref()),
             (2, Some("nanobot"))
         );
+    }
+
+    /// One call in the forms that models write it in, read as the answer of our own agent and as
+    /// another program's output.
+    #[test]
+    fn a_call_is_read_alike_whoever_made_it() {
+        let template = scenario(&"food-a".into()).and_then(|s| s.api.as_ref());
+        let template = template.expect("a template");
+        let wanted = json!({"dish": "soup", "count": 2, "sort_by": "highest_rated"});
+        for call in [
+            json!({"dish": "soup", "count": 2, "sort_by": "highest_rated"}),
+            json!({"dish": "soup", "count": "2", "sortBy": "Highest rated"}),
+            json!({"Dish": {"value": "soup"}, "Count": 2, "Sort by": "highest-rated"}),
+            json!({"parameters": {"dish": "soup", "count": 2, "sort-by": "Highest Rated"}}),
+            json!([{"name": "dish", "value": "soup"}, {"name": "count", "value": 2},
+                   {"name": "sortBy", "value": "HIGHEST_RATED"}]),
+        ] {
+            let ours = read::slots(&call.to_string(), &Finish::Stop, template);
+            assert_eq!(json!(ours.expect("readable").value.slots), wanted, "{call}");
+            for output in [call.clone(), json!(call.to_string())] {
+                let line = json!({"instance": "food-a", "output": output});
+                let read = super::read(&line.to_string(), scenario);
+                assert_eq!(read.faults, [], "{line}");
+                assert_eq!(read.usable[0].output, slots(wanted.clone()), "{line}");
+            }
+        }
+        // A call that fills nothing was made all the same: it is judged, not passed over.
+        for call in [json!({}), json!({"colour": "red"})] {
+            let line = json!({"instance": "food-a", "output": call});
+            let read = super::read(&line.to_string(), scenario);
+            assert_eq!(read.usable[0].output, slots(call));
+        }
     }
 
     #[test]
@@ -289,7 +357,7 @@ mod tests {
             "",
             r#"{"instance": "note-a", "output": "two"}"#,
         ];
-        let read = read(&file.join("\n"), action);
+        let read = read(&file.join("\n"), scenario);
         let epochs: Vec<(u32, u32)> = read.usable.iter().map(|p| (p.line, p.epoch)).collect();
         assert_eq!(
             epochs,

@@ -66,7 +66,7 @@ impl Imports {
         };
         let read = predictions::read(text, |id| {
             let entry = open.entry(id)?;
-            Some(open.dataset.manifest.scenario(&entry.scenario)?.action)
+            open.dataset.manifest.scenario(&entry.scenario)
         });
         self.pending.set(Some(Import {
             file: file.to_owned(),

@@ -4,6 +4,7 @@ use crate::support::{call_instance, hidden, instance, sources, visible};
 use futures::executor::block_on;
 use iba_lab::agent::trace::{Output, System};
 use iba_lab::bench::hidden::HiddenInstance;
+use iba_lab::bench::taxonomy::Scenario;
 use iba_lab::bench::visible::History;
 use iba_lab::judge::{JudgeModel, Panel, VerdictSource, VerdictState};
 use iba_lab::llm::Chat;
@@ -92,11 +93,18 @@ fn judge(
 fn another_programs_outputs_are_judged_like_our_own() {
     let file = r#"{"instance": "food-a", "output": {"cuisine": "japanese", "portions": 2}, "agent": "nanobot"}
 {"instance": "notice-a", "output": "1. Shut.\n2. Keys.", "agent": "nanobot"}"#;
-    let action = |id: &iba_lab::bench::ids::InstanceId| match id.as_str() {
-        "food-a" => Some(call_instance().action),
-        _ => Some(instance().action),
-    };
-    let read = predictions::read(file, action);
+    let [food, notice] = [call_instance(), instance()].map(|of| Scenario {
+        id: of.scenario,
+        domain: "work".into(),
+        name: of.scenario_name,
+        action: of.action,
+        dynamic: false,
+        api: of.api,
+    });
+    let read = predictions::read(file, |id| match id.as_str() {
+        "food-a" => Some(&food),
+        _ => Some(&notice),
+    });
     assert_eq!(read.faults, []);
     let slot = json!({"cuisine": {"requirement": "r1", "accept": ["japanese"]}});
     let call_hidden = HiddenInstance {

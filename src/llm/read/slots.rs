@@ -85,19 +85,20 @@ fn is_flat(object: &Map<String, Value>, template: &ApiTemplate) -> bool {
 }
 
 fn find<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    let same = |(key, _): &(&String, &Value)| snake(key) == snake(name);
+    let same = |(key, _): &(&String, &Value)| same_name(key, name);
     object
         .get(name)
         .or_else(|| object.iter().find(same).map(|(_, value)| value))
 }
 
+/// `sortBy`, `Sort by` and `sort_by` are one name.
+fn same_name(a: &str, b: &str) -> bool {
+    let letters = |name: &str| snake(name).replace('_', "");
+    letters(a) == letters(b)
+}
+
 fn unknown(given: &Map<String, Value>, template: &ApiTemplate) -> Vec<String> {
-    let is_slot = |key: &str| {
-        template
-            .slots
-            .iter()
-            .any(|slot| snake(&slot.name) == snake(key))
-    };
+    let is_slot = |key: &str| template.slots.iter().any(|slot| same_name(&slot.name, key));
     let is_known = |key: &str| is_slot(key) || DESCRIPTION_NAMES.contains(&key);
     let unknown = given.keys().filter(|key| !is_known(key));
     unknown
