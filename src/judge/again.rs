@@ -190,7 +190,6 @@ mod tests {
             temperature: None,
             seed: None,
             max_output_tokens: 1000,
-            judge_checkable: false,
             wording: None,
         }
     }

@@ -52,8 +52,7 @@ pub async fn judge_beside(
     let decided = by_rules(env, output, hidden).await?;
     let open = |r: &&Requirement| decided.iter().all(|v| v.requirement != r.id);
     let rest: Vec<&Requirement> = hidden.requirements.iter().filter(open).collect();
-    let asked = |judge: &JudgeModel| judge.judge_checkable || !rest.is_empty();
-    if !panel.judges.iter().any(asked) {
+    if rest.is_empty() || panel.judges.is_empty() {
         let known = held.0.iter().any(|held| held.judge == PROGRAMMATIC);
         let rules = || programmatic(hidden, decided, &rest);
         return Ok(if known { Vec::new() } else { vec![rules()] });
@@ -66,7 +65,7 @@ pub async fn judge_beside(
         rest: &rest,
         held,
     };
-    by_panel(env, panel, &case, asked).await
+    by_panel(env, panel, &case).await
 }
 
 /// The models' verdicts alone on every requirement, whatever a rule could decide: for comparing a
@@ -88,31 +87,18 @@ pub async fn judge_by_models(
         rest: &rest,
         held,
     };
-    let plain = Panel {
-        judges: panel
-            .judges
-            .iter()
-            .cloned()
-            .map(|judge| JudgeModel {
-                judge_checkable: false,
-                ..judge
-            })
-            .collect(),
-        ..*panel
-    };
-    by_panel(env, &plain, &case, |_| true).await
+    by_panel(env, panel, &case).await
 }
 
-/// Asks those judges of the panel that have something to do.
+/// Asks every judge of the panel.
 async fn by_panel(
     env: &impl Env,
     panel: &Panel,
     case: &Case<'_>,
-    asked: impl Fn(&JudgeModel) -> bool,
 ) -> Result<Vec<Judgement>, StepError> {
     let names = again::names(panel, case.held.0);
     let judges = panel.judges.iter().enumerate();
-    let asked = judges.filter(|(_, judge)| asked(judge)).map(|(n, judge)| {
+    let asked = judges.map(|(n, judge)| {
         let seat = Seat {
             index: n as u8,
             name: names[n].clone(),
@@ -149,39 +135,26 @@ async fn of_judge(
     case: &Case<'_>,
     seat: Seat<'_>,
 ) -> Result<Vec<Judgement>, StepError> {
-    let all: Vec<&Requirement> = case.hidden.requirements.iter().collect();
-    let asked = if seat.judge.judge_checkable {
-        &all
-    } else {
-        case.rest
-    };
     let mut out = Vec::new();
     let repeats = 1..=seat.judge.repeats.clamp(1, MOST_REPEATS);
     for repeat in repeats.filter(|repeat| !case.held.has(&seat.name, *repeat)) {
-        let answer = model::ask(env, &seat, repeat, case.output, case.instance, asked).await?;
-        out.extend(judgements(case, &seat, answer));
+        let answer = model::ask(env, &seat, repeat, case.output, case.instance, case.rest).await?;
+        out.push(with_rules(case, answer));
     }
     Ok(out)
 }
 
-/// Rules and model together; the model alone as well where it was asked about everything.
-fn judgements(case: &Case<'_>, seat: &Seat<'_>, answer: Judgement) -> Vec<Judgement> {
+/// What rules decided and what the model did, as one judgement.
+fn with_rules(case: &Case<'_>, answer: Judgement) -> Judgement {
     let of_rest = answer
         .verdicts
         .iter()
         .filter(|v| case.rest.iter().any(|r| r.id == v.requirement));
     let mixed = case.decided.iter().chain(of_rest).cloned().collect();
-    let mut first = Judgement {
+    Judgement {
         verdicts: in_order(case.hidden, mixed),
-        ..answer.clone()
-    };
-    if !seat.judge.judge_checkable {
-        return vec![first];
+        ..answer
     }
-    // The calls belong to one judgement only, so that none is counted twice.
-    first.calls.clear();
-    first.judge = format!("{PROGRAMMATIC} + {}", seat.name);
-    vec![first, answer]
 }
 
 fn programmatic(

@@ -137,7 +137,7 @@ pub fn share(judgements: &[Judgement], id: &RequirementId) -> Option<f64> {
 
 /// Whether a judge is a model rather than rules alone.
 pub fn is_model(judge: &str) -> bool {
-    judge != PROGRAMMATIC && !judge.starts_with(&format!("{PROGRAMMATIC} + "))
+    judge != PROGRAMMATIC
 }
 
 #[cfg(test)]

@@ -21,10 +21,6 @@ pub struct JudgeModel {
     pub seed: Option<u64>,
     /// Limit of the answer, in tokens.
     pub max_output_tokens: u32,
-    /// Ask the model about requirements that a rule decides as well; its verdicts on all
-    /// requirements form a judgement of their own.
-    #[serde(default)]
-    pub judge_checkable: bool,
     /// The prompt in other words than the shipped ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wording: Option<String>,
@@ -116,7 +112,6 @@ mod tests {
             temperature: None,
             seed: None,
             max_output_tokens: 1000,
-            judge_checkable: false,
             wording: None,
         }
     }

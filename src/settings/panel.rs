@@ -59,7 +59,6 @@ impl Settings {
             temperature: None,
             seed: Some(self.params.seed),
             max_output_tokens: self.params.max_output_tokens,
-            judge_checkable: false,
             wording: self.prompts.of_judges(),
         };
         Panel {

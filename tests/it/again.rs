@@ -27,7 +27,6 @@ fn judge(model: &str, repeats: u32) -> JudgeModel {
         temperature: None,
         seed: Some(42),
         max_output_tokens: 1000,
-        judge_checkable: false,
         wording: None,
     }
 }

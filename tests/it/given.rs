@@ -30,7 +30,6 @@ fn spec(system: System, by: &str, judges: &[&str]) -> RunSpec {
         temperature: None,
         seed: None,
         max_output_tokens: 1000,
-        judge_checkable: false,
         wording: None,
     };
     RunSpec {

@@ -115,7 +115,6 @@ fn panel() -> Panel {
         temperature: None,
         seed: Some(42),
         max_output_tokens: 1000,
-        judge_checkable: false,
         wording: None,
     };
     Panel::of(judge, 42)

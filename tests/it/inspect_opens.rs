@@ -28,7 +28,6 @@ fn judge(model: &str, repeats: u32) -> JudgeModel {
         temperature: None,
         seed: None,
         max_output_tokens: 1000,
-        judge_checkable: false,
         wording: None,
     }
 }

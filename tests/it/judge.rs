@@ -153,7 +153,6 @@ fn grader() -> JudgeModel {
         repeats: 1,
         seed: None,
         max_output_tokens: 1000,
-        judge_checkable: false,
         wording: None,
     }
 }
@@ -276,27 +275,6 @@ fn a_failed_call_leaves_unscored_and_a_cancelled_one_cancels() {
         &hidden(),
     ));
     assert_eq!(result, Err(StepError::Cancelled));
-}
-
-#[test]
-fn the_grader_can_judge_checkable_requirements_beside_the_checks() {
-    let all = |n: usize| {
-        let items: Vec<String> = (1..=n)
-            .map(|i| format!(r#"{{"id":"R{i}","verdict":0,"rationale":"n","quote":""}}"#))
-            .collect();
-        format!(r#"{{"verdicts":[{}]}}"#, items.join(","))
-    };
-    let env = FakeEnv::default().reply(&all(3));
-    let config = JudgeModel {
-        judge_checkable: true,
-        wording: None,
-        ..grader()
-    };
-    let judgements = judged(&env, Some(&config), &text("1. a\n2. b"), &hidden());
-    assert_eq!(judgements.len(), 2);
-    assert_eq!(states(&judgements[0]), [Met, NotMet, NotMet]);
-    assert_eq!(states(&judgements[1]), [NotMet, NotMet, NotMet]);
-    assert_eq!(judgements.iter().map(|j| j.calls.len()).sum::<usize>(), 1);
 }
 
 #[test]

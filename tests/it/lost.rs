@@ -147,7 +147,6 @@ fn panel(models: &[&str]) -> Panel {
         temperature: None,
         seed: None,
         max_output_tokens: 1000,
-        judge_checkable: false,
         wording: None,
     };
     Panel {

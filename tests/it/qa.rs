@@ -41,7 +41,6 @@ fn spec(system: System, agent: ModelRef, mode: Mode) -> RunSpec {
                 seed: None,
                 max_output_tokens: 1000,
                 repeats: 1,
-                judge_checkable: false,
                 wording: None,
             },
             // An order that leaves the criteria as written.

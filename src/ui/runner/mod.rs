@@ -358,7 +358,6 @@ fn recorded_panel(record: &RunRecord, chosen: Panel) -> Panel {
                     .request
                     .max_tokens
                     .unwrap_or(record.params.max_output_tokens),
-                judge_checkable: false,
                 wording: judgement.wording.clone(),
             }),
         }
