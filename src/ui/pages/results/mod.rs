@@ -249,7 +249,7 @@ fn RunsPicker(
         <div class="field runs-picker" hidden=move || setups.with(|setups| setups.len() < 2)>
             <label for="runs-of">"Runs of"</label>
             <select id="runs-of" on:change=choose>
-                <option value="">"all systems and models"</option>
+                <option value="">"all of them"</option>
                 {options}
             </select>
         </div>

@@ -13,16 +13,23 @@ pub fn PaperPicker(
 ) -> impl IntoView {
     let choose = move |event| {
         let key = event_target_value(&event);
-        if !key.is_empty() && !overlay.with_untracked(|rows| rows.contains(&key)) {
-            overlay.update(|rows| rows.push(key));
+        let chosen = match key.strip_suffix(ALL) {
+            Some(table) => paper.with_untracked(|paper| all_of(paper.as_deref(), table)),
+            None if key.is_empty() => Vec::new(),
+            None => vec![key],
+        };
+        let known = |row: &String| overlay.with_untracked(|rows| rows.contains(row));
+        let new: Vec<String> = chosen.into_iter().filter(|row| !known(row)).collect();
+        if !new.is_empty() {
+            overlay.update(|rows| rows.extend(new));
         }
     };
     let options = move || paper.get().map(|paper| groups(&paper));
     view! {
         <div class="field paper-picker" hidden=move || paper.with(Option::is_none)>
-            <label for="paper-row">"Compare with a row of the paper"</label>
+            <label for="paper-row">"Compare with rows of the paper"</label>
             <select id="paper-row" prop:value="" on:change=choose>
-                <option value="">"Choose a row…"</option>
+                <option value="">"Choose a row or a table…"</option>
                 {options}
             </select>
             <p class="small muted">
@@ -31,6 +38,15 @@ pub fn PaperPicker(
         </div>
     }
     .into_any()
+}
+
+/// Ends the value of a choice that means a whole table.
+const ALL: &str = "/*";
+
+fn all_of(paper: Option<&Paper>, table: &str) -> Vec<String> {
+    let rows = paper.and_then(|paper| paper.tables.get(table));
+    let rows = rows.into_iter().flat_map(|table| &table.rows);
+    rows.map(|row| paper_key(table, &row.id)).collect()
 }
 
 fn groups(paper: &Paper) -> AnyView {
@@ -47,7 +63,8 @@ fn groups(paper: &Paper) -> AnyView {
             view! { <option value=paper_key(id, &row.id)>{text}</option> }
         };
         let label = format!("{}: {}", table_title(id), table.what);
-        view! { <optgroup label=label>{table.rows.iter().map(option).collect_view()}</optgroup> }
+        let all = format!("all {} rows of {}", table.rows.len(), table_title(id));
+        view! { <optgroup label=label><option value=format!("{id}{ALL}")>{all}</option>{table.rows.iter().map(option).collect_view()}</optgroup> }
     };
     ids.into_iter().map(group).collect_view().into_any()
 }
