@@ -66,6 +66,7 @@ pub fn whole(session: &Session) -> Passage {
         session: session.id.clone(),
         date: session.date.clone(),
         text: session.render(),
+        start: Some(0),
     }
 }
 

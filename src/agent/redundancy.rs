@@ -101,6 +101,7 @@ mod tests {
             session: "s1".into(),
             date: "2025-01-05T10:00:00".to_owned(),
             text: text.to_owned(),
+            start: None,
         }
     }
 

@@ -393,6 +393,7 @@ mod tests {
             session: session_of(&PassageId(id.into())),
             date: "2025-01-01T00:00:00".into(),
             text: id.into(),
+            start: None,
         };
         Hit { passage, score }
     }

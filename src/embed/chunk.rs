@@ -153,6 +153,7 @@ pub fn passages(sessions: &[Session], spans: &[ChunkSpan]) -> Result<Vec<Passage
             session: session.id.clone(),
             date: session.date.clone(),
             text: text.ok_or_else(misfit)?.to_owned(),
+            start: Some(span.start),
         });
         number += 1;
     }

@@ -128,6 +128,7 @@ impl ChunkSpan {
             session: id,
             date: session.map(|s| s.date.clone()).unwrap_or_default(),
             text: text.unwrap_or_default().to_owned(),
+            start: Some(self.start),
         }
     }
 }
@@ -140,6 +141,10 @@ pub struct Passage {
     pub session: SessionId,
     pub date: String,
     pub text: String,
+    /// Byte at which it begins in [`Session::render`]: a short sentence may stand there twice.
+    /// Runs recorded by other programs, or long ago, do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u32>,
 }
 
 /// `s0042#1`: session and number of the chunk within it.

@@ -153,6 +153,7 @@ fn whole(session: &Session) -> Passage {
         session: session.id.clone(),
         date: session.date.clone(),
         text: session.render(),
+        start: Some(0),
     }
 }
 

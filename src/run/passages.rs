@@ -1,6 +1,7 @@
 //! The text of a session, cut where retrieved passages and search words begin and end.
 
 use crate::bench::visible::{Role, Session};
+use crate::embed::Passage;
 use std::ops::Range;
 
 /// A turn cut into pieces.
@@ -20,12 +21,23 @@ pub struct Piece {
     pub found: bool,
 }
 
-/// Byte ranges of passages within [`Session::render`]; a passage whose text is not there, for
-/// example one of another data set, has none.
-pub fn spans(session: &Session, passages: &[&str]) -> Vec<Option<Range<usize>>> {
+/// Byte ranges of passages within [`Session::render`]. One that does not say where it begins is
+/// looked for; one whose text is not there, for example of another data set, has none.
+pub fn spans<'a>(
+    session: &Session,
+    passages: impl IntoIterator<Item = &'a Passage>,
+) -> Vec<Option<Range<usize>>> {
     let rendered = session.render();
-    let find = |text: &&str| rendered.find(*text).map(|start| start..start + text.len());
-    passages.iter().map(find).collect()
+    let said = |passage: &Passage| {
+        let start = passage.start? as usize;
+        let rest = rendered.get(start..)?;
+        rest.starts_with(&passage.text).then_some(start)
+    };
+    let place = |passage: &'a Passage| {
+        let start = said(passage).or_else(|| rendered.find(&passage.text))?;
+        Some(start..start + passage.text.len())
+    };
+    passages.into_iter().map(place).collect()
 }
 
 /// The turns of a session, cut at passages (see [`spans`]) and at the words searched for.
@@ -131,6 +143,7 @@ fn prefix_length(text: &str, word: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::bench::visible::Turn;
+    use crate::embed::PassageId;
 
     fn session(turns: &[(Role, &str)]) -> Session {
         let turn = |(role, text): &(Role, &str)| Turn {
@@ -147,7 +160,8 @@ mod tests {
     #[test]
     fn a_passage_across_turns_is_marked_in_both() {
         let session = session(&[(Role::User, "Grüße, kurz"), (Role::Assistant, "Gern.")]);
-        let spans = spans(&session, &["kurz\nAssistant: Gern", "elsewhere"]);
+        let passages = ["kurz\nAssistant: Gern", "elsewhere"].map(|text| passage(text, None));
+        let spans = spans(&session, &passages);
         assert_eq!(spans[1], None);
         let cut = bubbles(&session, &spans, &[]);
         let marked: Vec<Vec<(&str, Option<usize>)>> = cut
@@ -166,6 +180,27 @@ mod tests {
                 vec![("Gern", Some(0)), (".", None)]
             ]
         );
+    }
+
+    fn passage(text: &str, start: Option<u32>) -> Passage {
+        Passage {
+            id: PassageId("s#0".into()),
+            session: "s".into(),
+            date: String::new(),
+            text: text.to_owned(),
+            start,
+        }
+    }
+
+    #[test]
+    fn a_sentence_that_stands_there_twice_is_marked_where_it_was_cut() {
+        // "User: No. Why? No." has the second "No." at byte 15.
+        let session = session(&[(Role::User, "No. Why? No.")]);
+        let places = [Some(15), Some(6), None, Some(7), Some(999)];
+        let passages = places.map(|start| passage("No.", start));
+        let starts = spans(&session, &passages).into_iter();
+        let starts: Vec<usize> = starts.flatten().map(|span| span.start).collect();
+        assert_eq!(starts, [15, 6, 6, 6, 6]);
     }
 
     #[test]

@@ -57,12 +57,14 @@ impl<E> Borrowed<'_, E> {
             session,
             date,
             text,
+            start,
         } = hit.passage;
         let passage = Passage {
             id: PassageId(format!("{}/{}", self.donor, id.0)),
             session: SessionId(format!("{}/{session}", self.donor)),
             date,
             text,
+            start,
         };
         Hit { passage, ..hit }
     }

@@ -209,6 +209,7 @@ fn stages() -> Vec<StageRecord> {
         session: "s0042".into(),
         date: "2025-03-02T19:04:00".to_owned(),
         text: "User: never spicy again".to_owned(),
+        start: None,
     };
     let id = passage.id.clone();
     let query = Query {

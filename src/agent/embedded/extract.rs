@@ -229,6 +229,7 @@ mod tests {
             session: "s1".into(),
             date: String::new(),
             text: text.to_owned(),
+            start: None,
         };
         let text = "User: A notice.\nAssistant: Draft.\nUser: Cut it.\nAssistant: Short.";
         let of = |p: Passage| compact(&p).map(|item| item.text);

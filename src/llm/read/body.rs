@@ -100,7 +100,7 @@ impl Body {
             .map(|line| unquoted(line))
             .filter(|line| !line.is_empty());
         let bare_lines: Vec<String> = bare_lines.collect();
-        (bare && !bare_lines.is_empty()).then_some(bare_lines)
+        (bare && !bare_lines.is_empty() && !is_talk(&bare_lines)).then_some(bare_lines)
     }
 }
 
@@ -142,6 +142,22 @@ fn is_broken_json(text: &str) -> bool {
 /// "Here are the queries:" and headings.
 fn is_preamble(line: &str) -> bool {
     line.ends_with([':', '：']) || line.starts_with('#') || line.starts_with("```")
+}
+
+/// Whether bare lines talk instead of listing: one has several sentences or is very long, or all
+/// there is is one statement.
+fn is_talk(lines: &[String]) -> bool {
+    const LONGEST_CHARS: usize = 200;
+    const ENDS: [char; 4] = ['.', '!', '。', '！'];
+    let goes_on = |line: &String| {
+        let inner = line.trim_end_matches(ENDS);
+        let latin = [". ", "! ", "? "].iter().any(|end| {
+            let mut rests = inner.split(end).skip(1);
+            rests.any(|rest| rest.starts_with(char::is_uppercase))
+        });
+        latin || inner.contains(['。', '！']) || line.chars().count() > LONGEST_CHARS
+    };
+    lines.iter().any(goes_on) || matches!(lines, [only] if only.ends_with(ENDS))
 }
 
 fn without_bullet(line: &str) -> Option<String> {

@@ -95,6 +95,27 @@ fn queries_come_in_many_forms() {
 }
 
 #[test]
+fn talk_is_no_list_of_queries() {
+    let long = "tone ".repeat(50);
+    let talk = [
+        "Sure! I had a look, and I believe this user would be happy with that.",
+        "The user writes short notes.",
+        "好的，这是您要的结果：用户喜欢编号。",
+        "I would look for his tone. Then for his habits\nGood luck",
+        long.as_str(),
+    ];
+    for text in talk {
+        let error = queries(text, &Finish::Stop, 5).expect_err(text);
+        assert!(matches!(error, ReadError::Unreadable { .. }), "{text}");
+    }
+    check_queries(
+        "What tone does she like?\nmeals at 7 p.m. on weekdays",
+        &["What tone does she like?", "meals at 7 p.m. on weekdays"],
+    );
+    check_queries("口味 偏好\n用户喜欢编号。", &["口味 偏好", "用户喜欢编号。"]);
+}
+
+#[test]
 fn facets_are_kept_where_given() {
     let facets = ["style", "structure", "decision", "correction", "habit"];
     let text = r#"{"q_style":"a","habit":["b","c"],"note":"x"}"#;

@@ -39,6 +39,7 @@ fn passage(id: &str) -> Passage {
         session,
         date: "2025-01-01T00:00:00".into(),
         text: String::new(),
+        start: None,
     }
 }
 

@@ -148,11 +148,7 @@ fn legend(page: Page, n: usize, trail: Trail) -> impl IntoView {
 }
 
 fn turns(session: &Session, trails: &[Trail], words: &[String]) -> Vec<AnyView> {
-    let texts: Vec<&str> = trails
-        .iter()
-        .map(|trail| trail.passage.text.as_str())
-        .collect();
-    let spans = spans(session, &texts);
+    let spans = spans(session, trails.iter().map(|trail| &trail.passage));
     bubbles(session, &spans, words)
         .into_iter()
         .map(|bubble| turn(bubble, trails))
