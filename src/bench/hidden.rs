@@ -32,6 +32,17 @@ impl HiddenInstance {
         let of_it = slots.find(|(_, reference)| reference.requirement == *id);
         of_it.map(|(slot, _)| slot.as_str())
     }
+
+    /// The values accepted in the slot a requirement is tied to; none where it is tied to no slot.
+    pub fn accepted(&self, id: &RequirementId) -> &[Value] {
+        let requirement = self.requirements.iter().find(|r| r.id == *id);
+        if let Some(Check::Slot { accept, .. }) = requirement.and_then(|r| r.check.as_ref()) {
+            return accept;
+        }
+        let mut references = self.api_reference.values();
+        let of_it = references.find(|reference| reference.requirement == *id);
+        of_it.map_or(&[], |reference| &reference.accept)
+    }
 }
 
 /// A preference planted for this user and scenario.

@@ -22,15 +22,15 @@ pub struct SetAside {
 pub enum Why {
     /// Its round was taken back.
     TakenBack,
-    /// It held no verdict of its model, and that round asked again.
+    /// It did not hold every verdict of its model, and that round asked again.
     Replaced { round: u32 },
 }
 
-/// Whether a judgement says what its judge was asked for: a call that failed, or an answer that
-/// could not be read, says nothing.
+/// Whether a judgement says all that its judge was asked for: a call that failed, an answer that
+/// could not be read or that left a requirement out has to be asked for again.
 pub fn holds(judgement: &Judgement) -> bool {
-    let by_model = |v: &super::Verdict| v.source == VerdictSource::Model;
-    judgement.prompt.is_none() || edit::original(judgement).iter().any(by_model)
+    let open = |v: &super::Verdict| v.source == VerdictSource::None;
+    judgement.prompt.is_none() || !edit::original(judgement).iter().any(open)
 }
 
 /// Names of the panel's judges beside judgements that are there: a judge keeps the name it has

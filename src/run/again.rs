@@ -46,10 +46,7 @@ pub async fn judge_again(
     add(&mut record.judgements, &mut record.set_aside, new);
     if let Some(more) = follow(env, spec, &record, hidden).await? {
         match &mut record.links {
-            Some(links) => {
-                links.requirements.extend(more.requirements);
-                links.calls.extend(more.calls);
-            }
+            Some(links) => links.add(more),
             none => *none = Some(more),
         }
     }

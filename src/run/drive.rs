@@ -1,6 +1,6 @@
 //! One instance from task to verdicts.
 
-use super::lost::links::{self, Links};
+use super::lost::links::{self, LinkedBy, Links};
 use super::record::{
     BY_WORDS, DatasetRef, Mode, ModelRef, Params, RequirementNote, RetrieverRef, RunRecord,
     RunStatus, Variant,
@@ -155,11 +155,15 @@ pub(super) async fn follow(
         // Without an embedding model nothing measures how near a text is to a requirement.
         return Ok(None);
     }
-    let known = record.links.iter().flat_map(|links| &links.requirements);
-    let known: Vec<&RequirementId> = known.map(|link| &link.requirement).collect();
+    // A model's finding stands; similarity's gives way to a model, where there is one now.
+    let may_better = !spec.panel.judges.is_empty();
+    let known = |id: &RequirementId| {
+        let found = record.links.as_ref().and_then(|links| links.of(id));
+        found.is_some_and(|(by, _)| !may_better || matches!(by, LinkedBy::Model { .. }))
+    };
     let failed = |id: &&RequirementId| {
         let standing = opinion::standing(&record.judgements, id);
-        matches!(standing, Standing::NotMet | Standing::Disputed) && !known.contains(id)
+        matches!(standing, Standing::NotMet | Standing::Disputed) && !known(id)
     };
     let ids = hidden.requirements.iter().map(|r| &r.id).filter(failed);
     let ids: Vec<RequirementId> = ids.cloned().collect();
@@ -342,6 +346,7 @@ fn note(requirement: &Requirement, hidden: &HiddenInstance) -> RequirementNote {
         signals,
         dynamic: preference.is_some_and(|p| p.kind == PreferenceKind::Dynamic),
         slot: hidden.slot_of(&requirement.id).map(str::to_owned),
+        accept: hidden.accepted(&requirement.id).to_vec(),
         gold: None,
     }
 }

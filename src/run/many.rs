@@ -1,6 +1,6 @@
 //! Many runs one after another: what is left to do of them, and how far they are.
 
-use super::record::{Mode, ModelRef, Params, RunRecord, RunStatus};
+use super::record::{BY_WORDS, Mode, ModelRef, Params, RetrieverRef, RunRecord, RunStatus};
 use crate::agent::trace::System;
 use crate::bench::ids::InstanceId;
 use crate::prompts::Edits;
@@ -13,8 +13,34 @@ pub struct Wanted {
     pub params: Params,
     /// Prompts changed by the visitor.
     pub edits: Edits,
+    pub retriever: Finder,
     /// Hash of the dataset's manifest.
     pub dataset_sha256: String,
+}
+
+/// The retriever of runs to come, as far as settings tell it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finder {
+    /// How passages are found, as results name it.
+    pub method: String,
+    /// Short name of the embedding model.
+    pub model: String,
+    /// Of its weights; not known where nothing but the name is.
+    pub model_sha256: Option<String>,
+    /// Where vectors come from, for a model behind an address.
+    pub base_url: Option<String>,
+}
+
+impl Finder {
+    /// Whether a run found its passages so. One that ended before its model was there may go on.
+    fn fits(&self, record: &RetrieverRef) -> bool {
+        let unknown = record.reading.is_none() && record.model != BY_WORDS;
+        let weights = self.model_sha256.as_ref();
+        let same = record.model == self.model
+            && record.base_url == self.base_url
+            && weights.is_none_or(|sha256| *sha256 == record.model_sha256);
+        record.method == self.method && (same || unknown)
+    }
 }
 
 /// What is to be done about one instance.
@@ -36,6 +62,7 @@ pub fn todo(wanted: &Wanted, instance: &InstanceId, records: &[impl AsRef<RunRec
             && record.system == wanted.system
             && record.agent == wanted.agent
             && record.params == wanted.params
+            && wanted.retriever.fits(&record.retriever)
             && record.variant.mode == Mode::Task
             && record.variant.edits == wanted.edits
             && record.dataset.sha256 == wanted.dataset_sha256
@@ -97,14 +124,51 @@ mod tests {
         )
     }
 
+    fn finder(model: &str) -> Finder {
+        Finder {
+            method: "exact".to_owned(),
+            model: model.to_owned(),
+            ..Finder::default()
+        }
+    }
+
     fn wanted() -> Wanted {
         Wanted {
             system: System::IbaAgent,
             agent: ModelRef::Embedded,
             params: Params::default(),
             edits: Edits::default(),
+            retriever: finder("m"),
             dataset_sha256: "abc".to_owned(),
         }
+    }
+
+    #[test]
+    fn another_retriever_is_other_work() {
+        let reading = json!({"dim": 3, "pooling": "mean", "normalised": true,
+                             "query_prefix": "", "passage_prefix": ""});
+        let by = |model: &str, sha256: &str, method: &str, read: bool| RetrieverRef {
+            model: model.to_owned(),
+            model_sha256: sha256.to_owned(),
+            method: method.to_owned(),
+            reading: read.then(|| serde_json::from_value(reading.clone()).expect("a reading")),
+            ..RetrieverRef::default()
+        };
+        let wanted = Finder {
+            model_sha256: Some("ab".to_owned()),
+            ..finder("m")
+        };
+        assert!(wanted.fits(&by("m", "ab", "exact", true)));
+        assert!(!wanted.fits(&by("m", "cd", "exact", true)));
+        assert!(!wanted.fits(&by("other", "ab", "exact", true)));
+        assert!(!wanted.fits(&by("m", "ab", "bm25", true)));
+        assert!(!wanted.fits(&by(BY_WORDS, "", "bm25", false)));
+        assert!(wanted.fits(&by("not loaded", "", "exact", false)));
+        let there = Finder {
+            base_url: Some("https://v.example/v1".to_owned()),
+            ..finder("m")
+        };
+        assert!(!there.fits(&by("m", "", "exact", true)));
     }
 
     #[test]

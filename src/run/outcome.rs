@@ -177,6 +177,7 @@ fn path(hidden: &HiddenInstance, row: &Row, record: &RunRecord) -> Option<Path> 
         signals: Vec::new(),
         dynamic: kind == Some(PreferenceKind::Dynamic),
         slot: hidden.slot_of(&row.id).map(str::to_owned),
+        accept: hidden.accepted(&row.id).to_vec(),
         gold: None,
     };
     funnel::path(record, &note)

@@ -10,6 +10,7 @@ use crate::judge::again::SetAside;
 use crate::prompts::Edits;
 use crate::run::lost::links::Links;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Parameters of a run, defaults as published (`method.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -158,6 +159,9 @@ pub struct RequirementNote {
     /// The slot it is tied to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
+    /// What is accepted in that slot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept: Vec<Value>,
     /// Whether a person labelled the output as meeting it; only for gold-labelled samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gold: Option<bool>,
@@ -221,6 +225,32 @@ impl RunRecord {
             && self.dataset == other.dataset
             && (self.system.is_given() || chosen())
             && self.variant.edits == other.variant.edits
+    }
+
+    /// The calls that this run paid for, the agent's first: stages taken over from another run
+    /// were paid there, judgements set aside were paid here.
+    pub fn paid_calls(&self) -> impl Iterator<Item = &CallRecord> {
+        let own = |stage: &&StageRecord| stage.shared_from.is_none();
+        let agent = self.stages.iter().filter(own);
+        agent
+            .flat_map(|stage| &stage.calls)
+            .chain(self.later_calls())
+    }
+
+    /// All calls that the run rests on, whoever paid.
+    pub fn calls(&self) -> impl Iterator<Item = &CallRecord> {
+        let agent = self.stages.iter().flat_map(|stage| &stage.calls);
+        agent.chain(self.later_calls())
+    }
+
+    /// Of judges, of the search for losses, of an embedding endpoint.
+    fn later_calls(&self) -> impl Iterator<Item = &CallRecord> {
+        let aside = self.set_aside.iter().map(|one| &one.judgement);
+        let judges = self.judgements.iter().chain(aside);
+        judges
+            .flat_map(|judged| &judged.calls)
+            .chain(self.links.iter().flat_map(|links| &links.calls))
+            .chain(&self.embedding_calls)
     }
 
     /// Name of the system with what is special about the run.

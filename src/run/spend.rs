@@ -84,28 +84,15 @@ pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>, prices: &Pr
     spent
 }
 
-/// Every paid call, by (role, model). Stages taken over from another run were paid there. A call that came from the journal of an earlier pass is in that
-/// pass's record or in this one, so it counts where it stands, once for each record.
+/// Every paid call, by (role, model). A call that came from the journal of an earlier pass is in
+/// that pass's record or in this one, so it counts where it stands, once for each record.
 pub fn by_role<'a>(
     records: impl IntoIterator<Item = &'a RunRecord>,
     prices: &PriceTable,
 ) -> BTreeMap<(String, String), Spent> {
     let mut all: BTreeMap<(String, String), Spent> = BTreeMap::new();
     for record in records {
-        let aside = record.set_aside.iter().map(|one| &one.judgement);
-        let judges = record
-            .judgements
-            .iter()
-            .chain(aside)
-            .flat_map(|judged| &judged.calls);
-        let calls = record
-            .stages
-            .iter()
-            .filter(|stage| stage.shared_from.is_none())
-            .flat_map(|stage| &stage.calls)
-            .chain(judges)
-            .chain(&record.embedding_calls);
-        for call in calls {
+        for call in record.paid_calls() {
             let key = (call.role.clone(), call.request.model.clone());
             all.entry(key).or_default().add(call, prices);
         }

@@ -103,10 +103,15 @@ impl Endpoint {
         }
     }
 
+    /// The address as requests and results have it.
+    pub fn plain_url(&self) -> String {
+        self.base_url.trim().trim_end_matches('/').to_owned()
+    }
+
     /// The model behind the address, as results name it.
     pub fn model_ref(&self) -> ModelRef {
         ModelRef::Endpoint {
-            base_url: self.base_url.trim().trim_end_matches('/').to_owned(),
+            base_url: self.plain_url(),
             model: self.model.trim().to_owned(),
         }
     }

@@ -54,7 +54,7 @@ impl Settings {
     pub fn panel(&self) -> Panel {
         let judge = |(endpoint, repeats): (&Endpoint, u32)| JudgeModel {
             model: endpoint.model.trim().to_owned(),
-            base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
+            base_url: endpoint.plain_url(),
             repeats,
             temperature: None,
             seed: Some(self.params.seed),

@@ -1,7 +1,9 @@
 //! How passages of a history are found.
 
 use super::Endpoint;
+use crate::embed::registry::{KNOWN, KeptModel};
 use crate::embed::spec::Arithmetic;
+use crate::run::many::Finder;
 use crate::worker::protocol::SearchMethod;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +92,33 @@ pub const METHODS: &[MethodInfo] = &[
 ];
 
 impl Retriever {
+    /// What runs will say of their retriever, among these models of the visitor's.
+    pub fn finder(&self, kept: &[KeptModel]) -> Finder {
+        let method = self.name();
+        let shipped = || Finder {
+            method: method.clone(),
+            model: KNOWN[0].name.to_owned(),
+            ..Finder::default()
+        };
+        match &self.model {
+            ModelChoice::Shipped => shipped(),
+            ModelChoice::Kept { id } => match kept.iter().find(|model| model.id == *id) {
+                None => shipped(),
+                Some(model) => Finder {
+                    model: model.name.clone(),
+                    model_sha256: Some(model.sha256()),
+                    ..shipped()
+                },
+            },
+            ModelChoice::Endpoint if self.method == SearchMethod::Lexical => shipped(),
+            ModelChoice::Endpoint => Finder {
+                model: self.endpoint.endpoint.model.trim().to_owned(),
+                base_url: Some(self.endpoint.endpoint.plain_url()),
+                ..shipped()
+            },
+        }
+    }
+
     /// What is missing before a history can be searched, in a sentence.
     pub fn missing(&self) -> Option<String> {
         let asked = self.model == ModelChoice::Endpoint && self.method != SearchMethod::Lexical;

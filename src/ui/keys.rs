@@ -88,7 +88,7 @@ impl Keys {
 
     /// Where calls to an endpoint go, with its key.
     pub fn target(&self, endpoint: &Endpoint) -> Target {
-        let base_url = endpoint.base_url.trim().trim_end_matches('/').to_owned();
+        let base_url = endpoint.plain_url();
         let key = self
             .0
             .with_untracked(|keys| keys.get(&host(&base_url)).cloned());

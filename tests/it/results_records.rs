@@ -93,6 +93,7 @@ fn note(n: usize) -> RequirementNote {
         signals: vec!["complaint".to_owned()],
         dynamic: n == 1,
         slot: (n == 0).then(|| "spiciness".to_owned()),
+        accept: Vec::new(),
         gold: None,
     }
 }

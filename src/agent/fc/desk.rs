@@ -26,9 +26,16 @@ pub struct Desk {
     /// Passages not dropped.
     pool: Vec<Passage>,
     retrieved: bool,
-    notes: Option<Vec<CompactItem>>,
+    notes: Option<Notes>,
     preferences: Option<Vec<ExtractedPreference>>,
     plan: Option<AlignmentPlan>,
+}
+
+/// Notes, and the passages they were taken from.
+#[derive(Debug)]
+struct Notes {
+    of: Vec<PassageId>,
+    items: Vec<CompactItem>,
 }
 
 /// What a tool gives back.
@@ -43,6 +50,7 @@ impl Desk {
     pub fn have(&self) -> Have {
         Have {
             passages: self.retrieved,
+            found: self.found.len(),
             preferences: self.preferences.is_some(),
             ended: false,
         }
@@ -191,7 +199,10 @@ impl Desk {
     async fn compact<E: Env, M: Mind>(&mut self, run: &mut Run<'_, E, M>) -> Step<String> {
         let notes = run.compact_evidence(self.pool.clone()).await?;
         let said = quote::evidence(&notes);
-        self.notes = Some(notes);
+        self.notes = Some(Notes {
+            of: self.pool.iter().map(|passage| passage.id.clone()).collect(),
+            items: notes,
+        });
         Ok(said)
     }
 
@@ -220,10 +231,16 @@ impl Desk {
         run.output_head(Material::Trajectory(known)).await
     }
 
-    /// Notes, or the passages themselves where none were taken.
+    /// Notes on the passages that are left, and the passages themselves of which none were taken:
+    /// they were found later, or all of them.
     fn evidence(&self) -> Vec<CompactItem> {
-        let passages = || verbatim(self.pool.clone());
-        self.notes.clone().unwrap_or_else(passages)
+        let left = |item: &&CompactItem| self.pool.iter().any(|p| p.id == item.passage);
+        let notes = self.notes.iter().flat_map(|notes| &notes.items);
+        let mut evidence: Vec<CompactItem> = notes.filter(left).cloned().collect();
+        let noted = |id: &PassageId| self.notes.iter().any(|notes| notes.of.contains(id));
+        let rest = self.pool.iter().filter(|passage| !noted(&passage.id));
+        evidence.extend(verbatim(rest.cloned().collect()));
+        evidence
     }
 
     /// The name the model knows a passage by.

@@ -89,20 +89,24 @@ fn parameters(tool: StageId) -> Value {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Have {
     pub passages: bool,
+    /// How many were found so far.
+    pub found: usize,
     pub preferences: bool,
     pub ended: bool,
 }
 
-/// How often each call was carried out.
+/// How often each call was carried out on the same passages.
 #[derive(Debug, Default)]
 pub struct Repeats(HashMap<String, u32>);
 
 impl Repeats {
-    /// Counts a call; `Err` with the number of times when it was carried out often enough.
-    fn count(&mut self, call: &ToolCall, most: u32) -> Result<(), u32> {
+    /// Counts a call; `Err` with the number of times when it was carried out often enough. New
+    /// passages make it another call, arguments that the tool does not take do not.
+    fn count(&mut self, call: &ToolCall, found: usize, most: u32) -> Result<(), u32> {
+        let queries = &call.arguments["queries"];
         let times = self
             .0
-            .entry(format!("{} {}", call.name, call.arguments))
+            .entry(format!("{} {queries} on {found}", call.name))
             .or_default();
         if *times >= most {
             return Err(*times);
@@ -121,13 +125,14 @@ pub fn decide(
     most_repeats: u32,
 ) -> Vec<Decision> {
     let mut decision = |call: &ToolCall| {
-        let refused = check(call, head, &mut have)
-            .and_then(|()| {
-                repeats.count(call, most_repeats).map_err(|times| {
+        let refused =
+            check(call, head, &mut have)
+                .and_then(|()| {
+                    repeats.count(call, have.found, most_repeats).map_err(|times| {
                     format!("this call was carried out {times} times already; change it, or go on")
                 })
-            })
-            .err();
+                })
+                .err();
         if refused.is_none() {
             have.advance(&call.name);
         }
@@ -301,10 +306,28 @@ mod tests {
     #[test]
     fn the_same_call_is_carried_out_so_often_and_no_more() {
         let same = call("query_expansion", json!({}));
-        let other = call("query_expansion", json!({"note": 1}));
-        let refused = refusals(&[same.clone(), same.clone(), same, other], Have::default());
+        let noted = call("query_expansion", json!({"note": 1}));
+        let asked = |text: &str| call("similarity_retrieval", json!({"queries": [text]}));
+        let calls = [
+            same.clone(),
+            same.clone(),
+            same.clone(),
+            noted,
+            asked("a"),
+            asked("a"),
+            asked("a"),
+            asked("b"),
+        ];
+        let refused = refusals(&calls, Have::default());
         let refused: Vec<bool> = refused.iter().map(Option::is_some).collect();
-        assert_eq!(refused, [false, false, true, false]);
+        let expected = [false, false, true, true, false, false, true, false];
+        assert_eq!(refused, expected);
+        // What finds more to work on may be done again.
+        let mut repeats = Repeats::default();
+        let times: Vec<bool> = [1, 1, 1, 4]
+            .map(|found| repeats.count(&same, found, 2).is_ok())
+            .to_vec();
+        assert_eq!(times, [true, true, false, true]);
     }
 
     #[test]

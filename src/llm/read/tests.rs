@@ -112,7 +112,10 @@ fn talk_is_no_list_of_queries() {
         "What tone does she like?\nmeals at 7 p.m. on weekdays",
         &["What tone does she like?", "meals at 7 p.m. on weekdays"],
     );
-    check_queries("口味 偏好\n用户喜欢编号。", &["口味 偏好", "用户喜欢编号。"]);
+    check_queries(
+        "口味 偏好\n用户喜欢编号。",
+        &["口味 偏好", "用户喜欢编号。"],
+    );
 }
 
 #[test]

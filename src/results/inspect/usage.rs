@@ -1,7 +1,6 @@
 //! Tokens by model and by role, as Inspect counts them.
 
 use super::wire::{ModelUsage, UsageMap};
-use crate::agent::trace::CallRecord;
 use crate::llm::Usage;
 use crate::run::record::RunRecord;
 
@@ -17,19 +16,10 @@ pub fn convert(usage: &Usage) -> ModelUsage {
     }
 }
 
-/// All calls of a record, the agent's first.
-pub fn calls(record: &RunRecord) -> impl Iterator<Item = &CallRecord> {
-    let agent = record.stages.iter().flat_map(|stage| &stage.calls);
-    let judges = record.judgements.iter().flat_map(|judged| &judged.calls);
-    let links = record.links.iter().flat_map(|links| &links.calls);
-    let embedding = &record.embedding_calls;
-    agent.chain(judges).chain(links).chain(embedding)
-}
-
-/// Usage by model and by role.
+/// Usage by model and by role of what was paid for.
 pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> (UsageMap, UsageMap) {
     let (mut models, mut roles) = (UsageMap::new(), UsageMap::new());
-    for call in records.into_iter().flat_map(calls) {
+    for call in records.into_iter().flat_map(RunRecord::paid_calls) {
         if let Some(usage) = &call.reply.usage {
             add(&mut models, &call.request.model, usage);
             add(&mut roles, &call.role, usage);

@@ -291,7 +291,7 @@ fn grader(records: &[&RunRecord]) -> BTreeMap<String, RoleModel> {
 
 fn metadata(records: &[&RunRecord]) -> Value {
     let first = records[0];
-    let calls = records.iter().flat_map(|record| usage::calls(record));
+    let calls = records.iter().flat_map(|record| record.calls());
     // Several hashes where judges were asked in different words.
     let mut prompts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for call in calls.filter(|call| !call.prompt.id.is_empty()) {

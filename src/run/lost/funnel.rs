@@ -64,8 +64,10 @@ pub fn path(record: &RunRecord, note: &RequirementNote) -> Option<Path> {
         sessions: &sessions,
         dynamic: note.dynamic,
         slot: note.slot.as_deref(),
-        links: links.and_then(|links| Some((&links.by, links.of(&note.id)?))),
+        accept: &note.accept,
+        links: links.and_then(|links| links.of(&note.id)),
         disputed,
+        donor: record.variant.donor.is_some(),
     };
     Some(trace(wanted, &record.stages))
 }

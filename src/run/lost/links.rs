@@ -47,6 +47,9 @@ pub struct RequirementLinks {
     pub extracted: Option<Link>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Link>,
+    /// Who found these, where it was another than the rest: the output was judged again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<LinkedBy>,
 }
 
 /// Whether a stage's entries carry the requirement.
@@ -195,6 +198,7 @@ async fn by_model(
         requirement: wish.id.clone(),
         extracted: extracted.get(n).and_then(link),
         planned: planned.get(n).and_then(link),
+        by: None,
     });
     Ok((reference, links.collect()))
 }
@@ -237,6 +241,7 @@ async fn by_similarity(
             requirement: wish.id.clone(),
             extracted: extracted.map(|texts| nearest(pair, of_extracted, texts)),
             planned: planned.map(|texts| nearest(pair, of_planned, texts)),
+            by: None,
         }
     });
     Ok(links.collect())
@@ -269,10 +274,26 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 }
 
 impl Links {
-    /// Links of one requirement.
-    pub fn of(&self, id: &RequirementId) -> Option<&RequirementLinks> {
-        self.requirements
-            .iter()
-            .find(|links| links.requirement == *id)
+    /// Links of one requirement, and who found them.
+    pub fn of(&self, id: &RequirementId) -> Option<(&LinkedBy, &RequirementLinks)> {
+        let mut all = self.requirements.iter();
+        let own = all.find(|links| links.requirement == *id)?;
+        Some((own.by.as_ref().unwrap_or(&self.by), own))
+    }
+
+    /// Takes in what was found later, maybe by another; of two findings the later one stands.
+    pub fn add(&mut self, more: Links) {
+        let newer = |old: &RequirementLinks| {
+            let mut new = more.requirements.iter();
+            new.any(|new| new.requirement == old.requirement)
+        };
+        self.requirements.retain(|old| !newer(old));
+        let by = (more.by != self.by).then_some(more.by);
+        let new = more.requirements.into_iter();
+        self.requirements.extend(new.map(|links| RequirementLinks {
+            by: links.by.or_else(|| by.clone()),
+            ..links
+        }));
+        self.calls.extend(more.calls);
     }
 }

@@ -1,7 +1,8 @@
 //! Where a failed requirement was lost: how far its evidence came through the stages of a run.
 //!
-//! The first four gates are exact, because passages name their session and the data set names the
-//! sessions that reveal a preference. Extraction and plan are judged by meaning ([`links`]): by a
+//! The first four gates are exact to the session, because passages name their session and the data
+//! set names the sessions that reveal a preference; which passage of a session shows it, no data
+//! set says. Extraction and plan are judged by meaning ([`links`]): by a
 //! judge model, or by similarity where there is none; a plan for a call by the slot it decides.
 //! Records without such links fall back on the passages an extracted preference cites. Where
 //! nothing links, the answer is "cannot be told", never a guess. The last two gates are the
@@ -11,12 +12,15 @@
 
 pub mod funnel;
 pub mod links;
+mod passing;
 
-use crate::agent::trace::{Dropped, StageOutcome, StageRecord};
+use crate::agent::trace::{AlignmentPlan, Dropped, Output, PlanItem, StageOutcome, StageRecord};
 use crate::agent::trace_view::session_of;
 use crate::bench::ids::SessionId;
 use crate::embed::PassageId;
 use links::{Link, LinkedBy, RequirementLinks};
+use passing::{Passing, passing};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A point the evidence must pass, in the order of the pipeline.
@@ -119,8 +123,12 @@ pub enum Means {
     Model,
     /// The nearest entry by embedding: a lead, since opposites are near each other too.
     Similarity,
-    /// The plan's item for the requirement's slot.
+    /// The plan's item for the requirement's slot, against the values that are accepted there.
     Slot,
+    /// Which sessions of the whole history fitted into the context: exact.
+    Fit,
+    /// Another user's history was searched, which cannot hold the evidence: exact.
+    Donor,
     /// The judges' verdict.
     Verdict,
     Nothing,
@@ -162,10 +170,14 @@ pub struct Wanted<'a> {
     pub dynamic: bool,
     /// The slot the requirement is tied to.
     pub slot: Option<&'a str>,
+    /// The values accepted in that slot, where they are known.
+    pub accept: &'a [Value],
     /// What the later stages made of it, by meaning.
     pub links: Option<(&'a LinkedBy, &'a RequirementLinks)>,
     /// One judge says met, another not met.
     pub disputed: bool,
+    /// Another user's history was searched.
+    pub donor: bool,
 }
 
 /// The path of one requirement's evidence.
@@ -199,12 +211,25 @@ impl Path {
                 "The evidence was {}; no link tells whether a later stage or the output dropped it.",
                 gate.label()
             ),
-            Loss::Unknown => "It cannot be told: there is no evidence link to follow.".to_owned(),
+            Loss::Unknown => match self.reads_history() {
+                true => "It cannot be told: the data set names no evidence for it.",
+                false => {
+                    "There is nothing to follow: this run has no stage that reads the history."
+                }
+            }
+            .to_owned(),
         }
     }
 
     fn lost_at(&self, gate: Gate) -> String {
         match gate {
+            Gate::Retrieved if self.means(gate) == Means::Donor => {
+                "Another user's history was searched, which does not have the evidence.".to_owned()
+            }
+            Gate::Retrieved if self.means(gate) == Means::Fit => {
+                "All sessions of its evidence were cut: they did not fit into the context."
+                    .to_owned()
+            }
             Gate::Retrieved => "No query found a passage of its evidence.".to_owned(),
             Gate::Extracted => format!(
                 "The evidence was read, but no extracted preference {}.",
@@ -213,9 +238,12 @@ impl Path {
                     _ => "says what it shows",
                 }
             ),
-            Gate::Planned if self.means(gate) == Means::Slot => {
-                "The plan has no point for this slot.".to_owned()
-            }
+            Gate::Planned if self.means(gate) == Means::Slot => match self.link(gate) {
+                Some(_) => {
+                    "The plan decided this slot otherwise, and the output followed it.".to_owned()
+                }
+                None => "The plan has no point for this slot.".to_owned(),
+            },
             Gate::Planned => {
                 "The preference was extracted, but no point of the plan takes it up.".to_owned()
             }
@@ -223,8 +251,7 @@ impl Path {
                 "The judges disagree: one finds it in the output, another does not.".to_owned()
             }
             Gate::Output if self.by_slot() => {
-                "The plan decided this slot, yet the output's value does not satisfy the \
-                 requirement."
+                "The plan names an accepted value for this slot, yet the output has another."
                     .to_owned()
             }
             Gate::Output if self.passed(Gate::Planned) => {
@@ -238,12 +265,21 @@ impl Path {
         }
     }
 
+    fn reads_history(&self) -> bool {
+        let mut exact = self.steps.iter().filter(|step| step.gate.exact());
+        exact.any(|step| step.passed != Passed::NotRun)
+    }
+
     fn by_slot(&self) -> bool {
         self.means(Gate::Planned) == Means::Slot && self.passed(Gate::Planned)
     }
 
     fn step(&self, gate: Gate) -> Option<&Step> {
         self.steps.iter().find(|step| step.gate == gate)
+    }
+
+    fn link(&self, gate: Gate) -> Option<&Link> {
+        self.step(gate)?.link.as_ref()
     }
 
     fn passed(&self, gate: Gate) -> bool {
@@ -258,11 +294,6 @@ impl Path {
 }
 
 fn step(gate: Gate, wanted: Wanted<'_>, stages: &[StageRecord]) -> Step {
-    let outcome = stages
-        .iter()
-        .rev()
-        .map(|record| &record.outcome)
-        .find(|o| belongs(o, gate));
     let mut step = Step {
         gate,
         passed: Passed::NotRun,
@@ -271,20 +302,33 @@ fn step(gate: Gate, wanted: Wanted<'_>, stages: &[StageRecord]) -> Step {
         reasons: Vec::new(),
         link: None,
     };
-    match (gate, outcome) {
+    if gate.exact() {
+        if let Some(passing) = passing(gate, stages) {
+            by_evidence(&mut step, wanted, &passing);
+        }
+        return step;
+    }
+    let outcomes = stages.iter().rev().map(|record| &record.outcome);
+    match (gate, outcomes.clone().find(|o| belongs(o, gate))) {
         (_, None) => {}
         (Gate::Output, Some(_)) => by_verdict(&mut step, wanted.disputed),
         (Gate::Agreed, Some(_)) => by_verdict(&mut step, false),
-        (Gate::Planned, Some(outcome)) => planned(&mut step, wanted, outcome),
+        (Gate::Planned, Some(StageOutcome::Plan { plan })) => {
+            let mut outputs = outcomes.filter_map(|outcome| match outcome {
+                StageOutcome::Output { output } => Some(output),
+                _ => None,
+            });
+            planned(&mut step, wanted, plan, outputs.next());
+        }
         (Gate::Extracted, Some(outcome)) => {
             let link = wanted
                 .links
                 .map(|(by, links)| (by, links.extracted.as_ref()));
             if !by_link(&mut step, link) {
-                by_passages(&mut step, wanted, outcome);
+                by_citation(&mut step, wanted, outcome);
             }
         }
-        (_, Some(outcome)) => by_passages(&mut step, wanted, outcome),
+        (_, Some(_)) => {}
     }
     step
 }
@@ -312,70 +356,109 @@ fn by_link(step: &mut Step, link: Option<(&LinkedBy, Option<&Link>)>) -> bool {
     true
 }
 
-/// Whether the outcome is what leaves the gate.
+/// Whether the outcome is what leaves the gate, one of those behind the exact ones.
 fn belongs(outcome: &StageOutcome, gate: Gate) -> bool {
     matches!(
         (outcome, gate),
-        (StageOutcome::Retrieved { .. }, Gate::Retrieved)
-            | (StageOutcome::Filtered { .. }, Gate::Kept)
-            | (StageOutcome::Ranked { .. }, Gate::RankedIn)
-            | (StageOutcome::Compacted { .. }, Gate::CompactedIn)
-            | (StageOutcome::Preferences { .. }, Gate::Extracted)
+        (StageOutcome::Preferences { .. }, Gate::Extracted)
             | (StageOutcome::Plan { .. }, Gate::Planned)
             | (StageOutcome::Output { .. }, Gate::Output | Gate::Agreed)
     )
 }
 
 /// By a model if there was one; else by the slot a plan for a call decides; else by similarity.
-fn planned(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
-    let StageOutcome::Plan { plan } = outcome else {
-        return;
-    };
+fn planned(step: &mut Step, wanted: Wanted<'_>, plan: &AlignmentPlan, output: Option<&Output>) {
     let link = wanted.links.map(|(by, links)| (by, links.planned.as_ref()));
     let by_model = matches!(link, Some((LinkedBy::Model { .. }, Some(_))));
-    match wanted.slot {
-        Some(slot) if !by_model => {
-            let mut slots = plan.items.iter().map(|item| item.slot.as_deref());
+    if let Some(slot) = wanted.slot.filter(|_| !by_model) {
+        let of_slot = |item: &&PlanItem| item.slot.as_deref() == Some(slot);
+        let Some(item) = plan.items.iter().find(of_slot) else {
             step.means = Means::Slot;
-            step.passed = if slots.any(|decided| decided == Some(slot)) {
-                Passed::All
-            } else {
-                Passed::Nothing
-            };
+            step.passed = Passed::Nothing;
+            return;
+        };
+        let given = match output {
+            Some(Output::CallApi { slots, .. }) => slots.get(slot),
+            _ => None,
+        };
+        if let Some(found) = decided(&item.text, wanted.accept, given) {
+            step.means = Means::Slot;
+            step.passed = if found { Passed::All } else { Passed::Nothing };
+            step.link = Some(Link {
+                found,
+                entry: item.text.clone(),
+                similarity: None,
+            });
+            return;
         }
-        _ if by_link(step, link) => {}
-        _ => step.passed = Passed::Unknown,
+    }
+    if !by_link(step, link) {
+        step.passed = Passed::Unknown;
     }
 }
 
-fn by_passages(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
-    step.means = if step.gate == Gate::Extracted {
-        Means::Citation
-    } else {
-        Means::Evidence
+/// Whether a plan's words decide a slot for an accepted value (`true`) or for the value that the
+/// output then has and that is not accepted (`false`). Words that name neither decide nothing.
+fn decided(text: &str, accept: &[Value], given: Option<&Value>) -> Option<bool> {
+    let plain = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        format!(" {} ", words.join(" "))
     };
-    // Preferences that were extracted, but none says from what.
-    let Some(out) = sessions_out(outcome) else {
-        step.passed = Passed::Unknown;
-        step.means = Means::Nothing;
-        return;
+    let text = plain(text);
+    let names = |value: &Value| {
+        let words = match value {
+            Value::String(words) => plain(words),
+            Value::Null | Value::Array(_) | Value::Object(_) => return false,
+            other => plain(&other.to_string()),
+        };
+        words.trim() != "" && text.contains(&words)
     };
-    step.sessions = wanted
-        .sessions
-        .iter()
-        .filter(|id| out.contains(id))
-        .cloned()
-        .collect();
+    if accept.iter().any(names) {
+        return Some(true);
+    }
+    given.is_some_and(names).then_some(false)
+}
+
+/// The evidence sessions among those that passed.
+fn passed(step: &mut Step, wanted: Wanted<'_>, sessions: &BTreeSet<SessionId>) {
+    let own = wanted.sessions.iter().filter(|id| sessions.contains(id));
+    step.sessions = own.cloned().collect();
     step.passed = match step.sessions.len() {
         0 => Passed::Nothing,
         n if n == wanted.sessions.len() => Passed::All,
         _ => Passed::Some,
     };
-    step.reasons = dropped(outcome)
+}
+
+fn by_evidence(step: &mut Step, wanted: Wanted<'_>, passing: &Passing) {
+    step.means = match (wanted.donor, passing.fitted) {
+        (true, _) => Means::Donor,
+        (false, true) => Means::Fit,
+        (false, false) => Means::Evidence,
+    };
+    passed(step, wanted, &passing.sessions);
+    let own = passing
+        .dropped
         .iter()
-        .filter(|drop| wanted.sessions.contains(&session_of(&drop.passage)))
+        .filter(|drop| wanted.sessions.contains(&session_of(&drop.passage)));
+    step.reasons = own
         .map(|drop| (drop.passage.clone(), drop.reason.clone()))
         .collect();
+}
+
+/// Preferences may be extracted without saying from what.
+fn by_citation(step: &mut Step, wanted: Wanted<'_>, outcome: &StageOutcome) {
+    match sessions_out(outcome) {
+        None => step.passed = Passed::Unknown,
+        Some(sessions) => {
+            step.means = Means::Citation;
+            passed(step, wanted, &sessions);
+        }
+    }
 }
 
 /// Sessions of which a passage left the stage; `None` where what leaves names no passage.

@@ -15,8 +15,10 @@ struct Planted {
     compacted: Option<Vec<&'static str>>,
     /// Citations of the one extracted preference.
     cited: Option<Vec<&'static str>>,
-    /// Slot of the one plan item.
-    plan: Option<Option<&'static str>>,
+    /// Slot and words of the one plan item.
+    plan: Option<(Option<&'static str>, &'static str)>,
+    /// The slot `cuisine` of the output, which is text without.
+    cuisine: Option<&'static str>,
 }
 
 fn full(ids: &[&'static str]) -> Planted {
@@ -27,7 +29,8 @@ fn full(ids: &[&'static str]) -> Planted {
         ranked: ids.clone(),
         compacted: ids.clone(),
         cited: ids,
-        plan: Some(None),
+        plan: Some((None, "x")),
+        cuisine: None,
     }
 }
 
@@ -128,19 +131,24 @@ fn stages(planted: &Planted) -> Vec<StageRecord> {
             StageOutcome::Preferences { items },
         ));
     }
-    if let Some(slot) = planted.plan {
-        let slot = slot.map(str::to_owned);
+    if let Some((slot, text)) = planted.plan {
         let items = vec![PlanItem {
             aspect: "constraint".into(),
-            text: "x".into(),
-            slot,
+            text: text.into(),
+            slot: slot.map(str::to_owned),
         }];
         let outcome = StageOutcome::Plan {
             plan: AlignmentPlan { items },
         };
         stages.push(record(StageId::TaskPreferenceAlignment, outcome));
     }
-    let output = Output::GenerateText { text: "x".into() };
+    let output = match planted.cuisine {
+        None => Output::GenerateText { text: "x".into() },
+        Some(cuisine) => serde_json::from_value(serde_json::json!({
+            "action": "call_api", "slots": {"cuisine": cuisine}, "description": "",
+        }))
+        .expect("an output"),
+    };
     stages.push(record(
         StageId::TextGeneration,
         StageOutcome::Output { output },
@@ -155,9 +163,11 @@ fn check(dynamic: bool, slot: Option<&str>, planted: Planted, expected: Loss) ->
         Wanted {
             sessions: &sessions,
             slot,
+            accept: &["Japanese".into(), "plain_food".into()],
             dynamic,
             links: None,
             disputed: false,
+            donor: false,
         },
         &stages(&planted),
     );
@@ -222,18 +232,176 @@ fn a_text_plan_carries_no_link_so_nothing_is_claimed() {
 }
 
 #[test]
-fn a_plan_for_a_call_is_judged_by_its_slot() {
-    let wrong = Planted {
-        plan: Some(Some("budget")),
+fn a_plan_for_a_call_is_judged_by_the_value_it_names_for_the_slot() {
+    let planned = |slot, text, cuisine| Planted {
+        plan: Some((Some(slot), text)),
+        cuisine: Some(cuisine),
         ..full(&BOTH)
     };
-    check(false, Some("cuisine"), wrong, Loss::At(Gate::Planned));
-    let right = Planted {
-        plan: Some(Some("cuisine")),
-        ..full(&BOTH)
+    let says = |planted: Planted, loss: Loss, sentence: &str| {
+        let path = check(false, Some("cuisine"), planted, loss);
+        assert!(path.sentence().contains(sentence), "{}", path.sentence());
     };
-    let path = check(false, Some("cuisine"), right, Loss::At(Gate::Output));
-    assert!(path.sentence().starts_with("The plan decided this slot"));
+    says(
+        planned("budget", "Japanese", "italian"),
+        Loss::At(Gate::Planned),
+        "no point for this slot",
+    );
+    for right in ["japanese, as always", "Plain food: her tooth is out"] {
+        says(
+            planned("cuisine", right, "italian"),
+            Loss::At(Gate::Output),
+            "names an accepted value for this slot, yet",
+        );
+    }
+    // The output did what the plan said: the plan was wrong.
+    says(
+        planned("cuisine", "Italian, her favourite", "italian"),
+        Loss::At(Gate::Planned),
+        "decided this slot otherwise",
+    );
+    // It names no value, so that nothing tells what it meant.
+    for vague in ["Something soft", "Italianate", ""] {
+        says(
+            planned("cuisine", vague, "italian"),
+            Loss::After(Gate::Extracted),
+            "no link tells",
+        );
+    }
+}
+
+fn retrieved(ids: &[&'static str]) -> StageRecord {
+    let planted = Planted {
+        retrieved: Some(ids.to_vec()),
+        ..Planted::default()
+    };
+    stages(&planted).remove(0)
+}
+
+fn kept(ids: &[&'static str], dropped: &[&'static str]) -> StageRecord {
+    let outcome = StageOutcome::Filtered {
+        kept: ids.iter().map(|id| passage(id)).collect(),
+        dropped: drops(dropped),
+    };
+    record(StageId::RedundancyFiltering, outcome)
+}
+
+fn ranked(ids: &[&'static str], dropped: &[&'static str]) -> StageRecord {
+    let outcome = StageOutcome::Ranked {
+        scored: vec![],
+        kept: ids.iter().map(pid).collect(),
+        dropped: drops(dropped),
+    };
+    record(StageId::SalienceReranking, outcome)
+}
+
+fn drops(ids: &[&'static str]) -> Vec<Dropped> {
+    let drop = |id| Dropped {
+        passage: pid(id),
+        reason: "so".into(),
+    };
+    ids.iter().map(drop).collect()
+}
+
+fn output() -> StageRecord {
+    stages(&Planted::default()).remove(0)
+}
+
+/// A model that picks its tools calls them again and in any order.
+#[test]
+fn tools_called_in_any_order_lose_evidence_where_they_drop_it() {
+    let other = || retrieved(&["s7#0"]);
+    let evidence = || retrieved(&["s1#0"]);
+    let cases = [
+        // Found by the first of two retrievals.
+        (vec![evidence(), other()], Gate::Output),
+        // Found after the filter was called, which it therefore never met.
+        (
+            vec![other(), kept(&["s7#0"], &[]), evidence()],
+            Gate::Output,
+        ),
+        // The filter drops it; a later retrieval finds other things.
+        (vec![evidence(), kept(&[], &["s1#0"]), other()], Gate::Kept),
+        // Ranked out first, so that the filter never saw it.
+        (
+            vec![
+                evidence(),
+                other(),
+                ranked(&["s7#0"], &["s1#0"]),
+                kept(&["s7#0"], &[]),
+            ],
+            Gate::RankedIn,
+        ),
+        // Ranked in, found again, and ranked out the second time.
+        (
+            vec![
+                evidence(),
+                ranked(&["s1#0"], &[]),
+                evidence(),
+                ranked(&[], &["s1#0"]),
+            ],
+            Gate::RankedIn,
+        ),
+        // Ranked in while another one is ranked out, twice.
+        (
+            vec![
+                evidence(),
+                ranked(&["s1#0"], &[]),
+                other(),
+                ranked(&["s1#0"], &["s7#0"]),
+            ],
+            Gate::Output,
+        ),
+    ];
+    let sessions = [SessionId::from("s1")];
+    for (n, (mut stages, gate)) in cases.into_iter().enumerate() {
+        stages.push(output());
+        let wanted = Wanted {
+            sessions: &sessions,
+            dynamic: false,
+            slot: None,
+            accept: &[],
+            links: None,
+            disputed: false,
+            donor: false,
+        };
+        let path = trace(wanted, &stages);
+        assert_eq!(path.loss, Loss::At(gate), "case {n}: {path:#?}");
+    }
+}
+
+#[test]
+fn evidence_that_did_not_fit_into_the_context_was_cut() {
+    let fit = |kept: &[&str], cut: &[&str]| {
+        let ids = |ids: &[&str]| ids.iter().map(|id| SessionId::from(*id)).collect();
+        let fit = crate::agent::trace::Fit {
+            kept: ids(kept),
+            cut: ids(cut),
+            room_tokens: 10,
+            kept_tokens: 9,
+            cut_tokens: 9,
+        };
+        record(StageId::HistoryFitting, StageOutcome::Fitted { fit })
+    };
+    let sessions = [SessionId::from("s1"), SessionId::from("s2")];
+    let end = |stage: StageRecord| {
+        let wanted = Wanted {
+            sessions: &sessions,
+            dynamic: false,
+            slot: None,
+            accept: &[],
+            links: None,
+            disputed: false,
+            donor: false,
+        };
+        trace(wanted, &[stage, output()])
+    };
+    let cut = end(fit(&["s3"], &["s1", "s2"]));
+    assert_eq!(cut.loss, Loss::At(Gate::Retrieved));
+    assert!(cut.sentence().contains("did not fit into the context"));
+    let half = end(fit(&["s2", "s3"], &["s1"]));
+    assert_eq!(half.loss, Loss::At(Gate::Output));
+    assert_eq!(half.steps[0].passed, Passed::Some);
 }
 
 #[test]
@@ -273,8 +441,10 @@ fn without_evidence_links_nothing_is_said() {
             sessions: &[],
             dynamic: false,
             slot: None,
+            accept: &[],
             links: None,
             disputed: false,
+            donor: false,
         },
         &stages(&full(&BOTH)),
     );

@@ -10,7 +10,7 @@ use crate::browser::env::Source;
 use crate::run::again;
 use crate::run::many::{MOST_FAILURES, Progress, Todo, Wanted, todo};
 use crate::run::record::{Mode, ModelRef, RunRecord, RunStatus, Variant};
-use crate::settings::{Choice, Settings};
+use crate::settings::Choice;
 use crate::ui::data::Open;
 use crate::ui::parts::Problem;
 use crate::ui::state::Lab;
@@ -242,12 +242,15 @@ impl Batch {
 }
 
 /// What makes two runs of a system the same work, under the settings as they are.
-pub fn wanted(settings: &Settings, system: System, open: &Open) -> Wanted {
+fn wanted(lab: Lab, system: System, open: &Open) -> Wanted {
+    let settings = lab.settings.get();
+    let retriever = lab.shelf.list.with(|kept| settings.retriever.finder(kept));
     Wanted {
         system,
         agent: settings.agent_ref(),
         params: settings.params.clone(),
         edits: settings.prompts.of_agents(),
+        retriever,
         dataset_sha256: open.dataset.manifest_sha256.clone(),
     }
 }
@@ -284,7 +287,7 @@ fn plan(lab: Lab, work: &Work, kind: Kind) -> Option<Plan> {
     };
     match kind {
         Kind::Run { system } => {
-            let wanted = wanted(&settings, system, &work.open);
+            let wanted = untrack(|| wanted(lab, system, &work.open));
             let records = lab.runner.records.get_untracked();
             let id = match todo(&wanted, &work.instance.id, &records) {
                 Todo::Done => return None,
@@ -343,7 +346,7 @@ impl Runner {
         system: System,
         ids: &[InstanceId],
     ) -> Vec<InstanceId> {
-        let wanted = lab.settings.with(|settings| wanted(settings, system, open));
+        let wanted = wanted(lab, system, open);
         self.records.with(|records| {
             let left = |id: &&InstanceId| todo(&wanted, id, records) != Todo::Done;
             ids.iter().filter(left).cloned().collect()

@@ -48,6 +48,7 @@ fn entry(step: &Step) -> Option<impl IntoView + use<>> {
             format!("by similarity {near:.2}, which cannot tell a wish from its opposite")
         }
         (Means::Similarity, None) => "nothing to compare with".to_owned(),
+        (Means::Slot, _) => "by the values named".to_owned(),
         _ => "by a judge model".to_owned(),
     };
     let gate = step.gate.label();
@@ -70,7 +71,10 @@ fn at(loss: Loss) -> Option<Gate> {
 
 fn one(page: Page, step: Step, loss: Loss) -> impl IntoView {
     let action = page.given.with_value(|given| given.instance.action);
-    let stage = stage_of(step.gate, action);
+    let stage = match step.means {
+        Means::Fit => StageId::HistoryFitting,
+        _ => stage_of(step.gate, action),
+    };
     let after = at(loss).is_some_and(|gate| step.gate > gate);
     let (state, word) = match step.passed {
         _ if at(loss) == Some(step.gate) => ("lost", "lost here"),
@@ -107,6 +111,8 @@ fn means(step: &Step) -> String {
         Means::Model => ", by a judge model".to_owned(),
         Means::Similarity => ", by similarity".to_owned(),
         Means::Slot => ", by the slot the plan decides".to_owned(),
+        Means::Donor => ", another user's history was searched".to_owned(),
+        Means::Fit => format!(", {sessions}, by what fitted into the context"),
         Means::Verdict => ", by the verdict".to_owned(),
         Means::Nothing => String::new(),
     }
