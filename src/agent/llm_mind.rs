@@ -227,7 +227,7 @@ impl Mind for LlmMind {
         let ids: Vec<String> = (1..=questions.len()).map(|n| format!("Q{n}")).collect();
         let prompt =
             prompts::answer_questions(ctx.edits, ctx.instance, questions, &context(material));
-        let read = |r: &Reply| read::compact(&r.text, &r.finish, &ids);
+        let read = |r: &Reply| read::answers(&r.text, &r.finish, &ids);
         let items = self.ask(ctx, prompt, log, read).await?;
         let answers = ids.iter().zip(items).map(|(id, item)| {
             item.text.unwrap_or_else(|| {
@@ -300,8 +300,20 @@ fn whole_text(reply: &Reply) -> Result<Read<String>, ReadError> {
     Ok(Read {
         value: text.to_owned(),
         truncated,
-        problems: Vec::new(),
+        problems: oddity(text).map(str::to_owned).into_iter().collect(),
     })
+}
+
+/// What is odd about a text. It is the output all the same: whatever a model hands over is judged.
+fn oddity(text: &str) -> Option<&'static str> {
+    let json = || serde_json::from_str::<serde_json::Value>(text);
+    if read::is_refusal(text) {
+        Some("the model seems to have declined; its words are the output as they stand")
+    } else if json().is_ok_and(|value| value.is_object() || value.is_array()) {
+        Some("the model wrote JSON in place of a text; it is the output as it stands")
+    } else {
+        None
+    }
 }
 
 /// Takes off a fence round the whole text when it says that the text is prose; a fence round code

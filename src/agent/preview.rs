@@ -20,6 +20,8 @@ pub struct Preview {
     /// What would go on now and did not, and the other way round.
     pub gained: Vec<PassageId>,
     pub lost: Vec<PassageId>,
+    /// Stages of the run that read what the cut leaves.
+    behind: Vec<StageId>,
 }
 
 impl Preview {
@@ -30,18 +32,29 @@ impl Preview {
             stale.push(StageId::SalienceReranking);
         }
         if !self.gained.is_empty() || !self.lost.is_empty() {
-            stale.extend([
-                StageId::CompactEvidence,
-                StageId::PreferenceExtraction,
-                StageId::TaskPreferenceAlignment,
-            ]);
+            stale.extend(&self.behind);
         }
         stale
     }
 }
 
-/// `None` where the run has no filter and cut to remake.
+/// `None` where the run has no filter and cut to remake, or several of them: a model that picked
+/// its tools would have picked others.
 pub fn local(stages: &[StageRecord], params: &Params) -> Option<Preview> {
+    let times = |stage: StageId| stages.iter().filter(|record| record.stage == stage).count();
+    let local = [
+        StageId::SimilarityRetrieval,
+        StageId::RedundancyFiltering,
+        StageId::SalienceReranking,
+    ];
+    if local.into_iter().any(|stage| times(stage) != 1) {
+        return None;
+    }
+    let behind = [
+        StageId::CompactEvidence,
+        StageId::PreferenceExtraction,
+        StageId::TaskPreferenceAlignment,
+    ];
     let lists = find(stages, |outcome| match outcome {
         StageOutcome::Retrieved { lists } => Some(lists),
         _ => None,
@@ -76,6 +89,10 @@ pub fn local(stages: &[StageRecord], params: &Params) -> Option<Preview> {
         repeats,
         unscored,
         cut,
+        behind: behind
+            .into_iter()
+            .filter(|stage| times(*stage) > 0)
+            .collect(),
     })
 }
 

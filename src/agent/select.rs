@@ -29,9 +29,10 @@ pub fn select(scored: &[ScoredPassage], min: f64, max: usize) -> Selection {
         first.len()
     }
     .min(max);
-    let notes = notes(scored, first.is_empty(), min);
+    let none_reaches = first.is_empty();
     first.extend(below);
     let (kept, gone) = first.split_at(room.min(first.len()));
+    let notes = notes(scored, none_reaches.then_some(kept.len()), min);
     let drop = |s: &&ScoredPassage| Dropped {
         passage: s.passage.clone(),
         reason: reason(s.salience, min, room),
@@ -43,13 +44,15 @@ pub fn select(scored: &[ScoredPassage], min: f64, max: usize) -> Selection {
     }
 }
 
-fn notes(scored: &[ScoredPassage], none_reaches: bool, min: f64) -> Vec<String> {
+/// `all_the_same`: how many were kept although none reaches `min`.
+fn notes(scored: &[ScoredPassage], all_the_same: Option<usize>, min: f64) -> Vec<String> {
     let mut notes = Vec::new();
-    if none_reaches && !scored.is_empty() {
-        notes.push(format!(
-            "no passage reaches salience {min}; the best {FALLBACK} were kept"
-        ));
-    }
+    let kept = match all_the_same {
+        Some(0) | None => None,
+        Some(1) => Some("the best one was kept".to_owned()),
+        Some(n) => Some(format!("the best {n} were kept")),
+    };
+    notes.extend(kept.map(|kept| format!("no passage reaches salience {min}; {kept}")));
     let missing = scored.iter().filter(|s| s.salience.is_none()).count();
     if missing > 0 {
         notes.push(format!(
@@ -132,7 +135,11 @@ mod tests {
         let notes = select(&scored(&[Some(2.0)]), 5.0, 10).notes;
         assert_eq!(
             notes,
-            ["no passage reaches salience 5; the best 3 were kept"]
+            ["no passage reaches salience 5; the best one was kept"]
         );
+        let four = [Some(2.0), Some(4.0), Some(1.0), Some(0.0)];
+        let note = |max| select(&scored(&four), 5.0, max).notes.concat();
+        assert!(note(10).ends_with("the best 3 were kept"));
+        assert!(note(2).ends_with("the best 2 were kept"));
     }
 }

@@ -217,7 +217,11 @@ impl<'a, E: Env, M: Mind> Run<'a, E, M> {
         preferences: &[ExtractedPreference],
     ) -> Step<AlignmentPlan> {
         let (ctx, mind) = (self.ctx, self.mind);
-        let reads = self.reads(&["align_text", "align_call"], Value::Null);
+        let prompt = match ctx.instance.api.is_some() {
+            true => "align_call",
+            false => "align_text",
+        };
+        let reads = self.reads(&[prompt], Value::Null);
         let key = self.key(StageId::TaskPreferenceAlignment, &reads, &preferences);
         let work = async |log: &mut StageLog| match preferences.is_empty() {
             true => {
@@ -283,18 +287,9 @@ impl<'a, E: Env, M: Mind> Run<'a, E, M> {
 
     /// Output head A or B, or answers in QA mode.
     pub async fn output_head(&mut self, material: Material<'_>) -> Step<Output> {
-        const PROMPTS: [&str; 7] = [
-            "write_text",
-            "fill_slots",
-            "rag_text",
-            "rag_slots",
-            "plain_text",
-            "plain_slots",
-            "answer_questions",
-        ];
         let (ctx, mind, questions) = (self.ctx, self.mind, self.job.questions);
         let head = self.head();
-        let reads = self.reads(&PROMPTS, Value::Null);
+        let reads = self.reads(&[prompt_of(head, material)], Value::Null);
         let key = self.key(head, &reads, &inputs(material));
         let work = async |log: &mut StageLog| match head {
             StageId::QuestionAnswering => {
@@ -417,6 +412,20 @@ fn ranked(record: StageRecord) -> Option<(Vec<ScoredPassage>, StageRecord)> {
     match &record.outcome {
         StageOutcome::Ranked { scored, .. } => Some((scored.clone(), record)),
         _ => None,
+    }
+}
+
+/// The prompt of an output head.
+fn prompt_of(head: StageId, material: Material<'_>) -> &'static str {
+    let call = head == StageId::ParameterFilling;
+    match (head, material, call) {
+        (StageId::QuestionAnswering, ..) => "answer_questions",
+        (_, Material::Trajectory(_), false) => "write_text",
+        (_, Material::Trajectory(_), true) => "fill_slots",
+        (_, Material::Nothing, false) => "plain_text",
+        (_, Material::Nothing, true) => "plain_slots",
+        (_, _, false) => "rag_text",
+        (_, _, true) => "rag_slots",
     }
 }
 

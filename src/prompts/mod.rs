@@ -7,9 +7,11 @@
 
 mod edits;
 pub mod quote;
+mod shape;
 mod template;
 
 pub use edits::{Edits, editable_ids};
+pub use shape::shape;
 
 use crate::agent::facets::Facet;
 use crate::agent::trace::{AlignmentPlan, CompactItem, ExtractedPreference, PromptRef};

@@ -48,7 +48,7 @@ pub enum AskError {
     Read(ReadError),
 }
 
-/// Asks, reads, and repeats once.
+/// Asks, reads, and repeats once, then with the shape of the answer as a JSON schema.
 pub async fn ask<T>(
     env: &impl Env,
     asked: &Asked,
@@ -70,6 +70,11 @@ pub async fn ask<T>(
     chat.messages.push(Message::User {
         text: prompts::repair(&problem.to_string()),
     });
+    // A server that can hold its model to a shape is asked to: weak models ramble without.
+    if let (true, Some(schema)) = (prompt.json, prompts::shape(&prompt.reference.id)) {
+        let name = prompt.reference.id.clone();
+        chat.json = Some(JsonMode::Schema { name, schema });
+    }
     let second = send(env, asked.role, chat, &prompt, traces).await?;
     read(&second)
         .map(|answer| accept(answer, traces))

@@ -232,6 +232,14 @@ async fn act(
             let donor = donor.clone();
             with_mind(&Borrowed { env, donor }, spec, &job).await
         }
+        // The user's own history in its place would pass for another's.
+        None if spec.system == System::OtherHistory => Trajectory {
+            stages: Vec::new(),
+            output: Err(StepError::Engine(format!(
+                "instance {}: the run names nobody whose history stands in for the user's own; open a dataset with more than one persona",
+                case.instance.id
+            ))),
+        },
         None => with_mind(env, spec, &job).await,
     }
 }

@@ -25,6 +25,7 @@ pub struct FakeEnv {
     replies: RefCell<VecDeque<Result<Reply, StepError>>>,
     usage: Option<Usage>,
     answer: Option<Answer>,
+    cut: Option<Box<dyn Fn(&Chat) -> bool>>,
     /// Every chat sent, in order.
     pub chats: RefCell<Vec<Chat>>,
     /// Every text searched for or embedded, in order.
@@ -88,6 +89,12 @@ impl FakeEnv {
         answer: impl Fn(&Chat) -> Option<Result<String, StepError>> + 'static,
     ) -> Self {
         self.answer = Some(Box::new(answer));
+        self
+    }
+
+    /// The replies to these questions end at the output limit.
+    pub fn cutting(mut self, cut: impl Fn(&Chat) -> bool + 'static) -> Self {
+        self.cut = Some(Box::new(cut));
         self
     }
 
@@ -224,12 +231,14 @@ impl Env for FakeEnv {
     ) -> Result<CallRecord, StepError> {
         self.chats.borrow_mut().push(chat.clone());
         let reply = self.next_reply(&chat)?;
+        let cut = self.cut.as_ref().is_some_and(|cut| cut(&chat));
         Ok(CallRecord {
             role: role.as_str().to_owned(),
             base_url: "fake".to_owned(),
             request: chat,
             reply: Reply {
                 usage: self.usage,
+                finish: if cut { Finish::Length } else { reply.finish },
                 ..reply
             },
             prompt,

@@ -51,7 +51,7 @@ pub const PARAMS: &[ParamInfo] = &[
     param(
         "near_duplicate",
         "Near-duplicate threshold",
-        "Passages whose vectors are at least this similar (cosine) count as one.",
+        "Passages whose counts of words are at least this similar (cosine) count as one.",
         [0.5, 1.0, 0.01],
     ),
     param(

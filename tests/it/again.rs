@@ -50,7 +50,7 @@ fn answers(chat: &Chat) -> Option<Result<String, StepError>> {
     }
     let ids = text.lines().filter_map(|line| {
         let (id, _) = line.trim_start_matches("- ").split_once(": ")?;
-        let known = id.len() == 2 && id.starts_with(['R', 'E', 'P']);
+        let known = id.len() == 2 && id.starts_with(['R', 'E', 'L']);
         known.then(|| id.to_owned())
     });
     let met = u8::from(chat.model != "strict");
@@ -129,6 +129,42 @@ fn only_what_was_not_said_is_asked_and_the_agent_rests() {
     assert!(!links.requirements.is_empty() && before.links.is_none());
     let (same, asked) = again(&more, vec![judge("mild", 3), judge("strict", 1)]);
     assert_eq!((same, asked), (more, 0), "nothing is paid twice");
+}
+
+#[test]
+fn a_judge_that_left_a_requirement_out_is_asked_again() {
+    let spec = with(vec![judge("mild", 1)]);
+    let times = std::cell::Cell::new(0);
+    let forgetful = move |chat: &Chat| {
+        let whole = answers(chat)?;
+        let asks = message_text(chat.messages.last()?).contains("The criteria:");
+        times.set(times.get() + u32::from(asks));
+        let keep = |text: String| {
+            let mut said: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            let all = said["verdicts"].as_array_mut().expect("verdicts");
+            all.truncate(1);
+            said.to_string()
+        };
+        Some(match asks && times.get() == 1 {
+            true => whole.map(keep),
+            false => whole,
+        })
+    };
+    let env = FakeEnv::with_sessions(&history()).answering(forgetful);
+    let before = in_case(&hidden(), |case| {
+        block_on(run_instance(&env, &spec, case, &StageMemo::new()))
+    });
+    let open = |record: &RunRecord| {
+        let all = record.judgements.iter().flat_map(|j| &j.verdicts);
+        all.filter(|v| v.state == VerdictState::Unscored).count()
+    };
+    assert_eq!(open(&before), 1, "one of the two that are asked for");
+    let (after, asked) = again(&before, vec![judge("mild", 1)]);
+    assert_eq!((asked, open(&after)), (1, 0));
+    assert_eq!(seats(&after), [("mild", 1, 1)]);
+    assert_eq!(after.set_aside.len(), 1, "what was paid for is kept");
+    let (same, asked) = again(&after, vec![judge("mild", 1)]);
+    assert_eq!((same, asked), (after, 0));
 }
 
 #[test]

@@ -356,6 +356,7 @@ fn an_inspect_log_tells_the_turns_the_calls_and_what_came_back() {
             ("web_search", json!({"q": "hall"})),
             ("similarity_retrieval", json!({"queries": ["points"]})),
         ])
+        .calls(&[("query_expansion", json!({}))])
         .calls(&[("text_generation", json!({}))]);
     let agent = ModelRef::Endpoint {
         base_url: "https://m.example".to_owned(),
@@ -389,8 +390,18 @@ fn an_inspect_log_tells_the_turns_the_calls_and_what_came_back() {
         .collect();
     assert_eq!(
         names,
-        ["web_search", "similarity_retrieval", "text_generation"]
+        [
+            "web_search",
+            "similarity_retrieval",
+            "query_expansion",
+            "text_generation"
+        ]
     );
+    // The calls of each turn are numbered alike, as some servers do; each has its own result.
+    assert_eq!(tools[0]["id"], tools[2]["id"]);
+    let result = |n: usize| tools[n]["result"].as_str().unwrap();
+    assert!(result(2).contains("(habit) the usual"), "{}", result(2));
+    assert_eq!(result(3), "", "the head ends the run");
     assert!(
         tools[0]["error"]["message"]
             .as_str()
@@ -411,7 +422,7 @@ fn an_inspect_log_tells_the_turns_the_calls_and_what_came_back() {
         .iter()
         .filter_map(|m| m["role"].as_str())
         .collect();
-    // System, request, first turn with two results, last turn, and the output.
+    // System, request, first turn with two results, second with one, last turn, and the output.
     assert_eq!(
         roles,
         [
@@ -419,6 +430,8 @@ fn an_inspect_log_tells_the_turns_the_calls_and_what_came_back() {
             "user",
             "assistant",
             "tool",
+            "tool",
+            "assistant",
             "tool",
             "assistant",
             "assistant"

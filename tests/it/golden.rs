@@ -81,7 +81,7 @@ fn verdicts(chat: &Chat) -> Option<String> {
     let ids = text.lines().filter_map(|line| {
         let line = line.trim_start_matches("- ");
         let (id, about) = line.split_once(": ")?;
-        let known = id.len() == 2 && id.starts_with(['R', 'E', 'P']);
+        let known = id.len() == 2 && id.starts_with(['R', 'E', 'L']);
         known.then(|| {
             (
                 id.to_owned(),
@@ -99,9 +99,9 @@ fn answers(chat: &Chat) -> Option<Result<String, StepError>> {
         return None;
     }
     let text = message_text(chat.messages.last()?);
-    if text.contains("\"answers\"") {
+    if text.contains(QUESTIONS) {
         return Some(Ok(
-            json!({"answers": [{"id": "Q1", "answer": "In numbered points."}]}).to_string(),
+            json!({"items": [{"id": "Q1", "text": "In numbered points."}]}).to_string(),
         ));
     }
     verdicts(chat).map(Ok).or_else(|| obliging(chat))
@@ -315,8 +315,11 @@ const BAD: [(&str, &str); 6] = [
     ("refusal", "I'm sorry, but I can't help with that."),
 ];
 
-/// The mark of a stage's prompt.
-const STAGES: [(&str, &str); 8] = [
+/// The mark of the prompt that asks for answers about the user.
+const QUESTIONS: &str = "every question once";
+
+/// A stage, and what only its prompt says.
+const STAGES: [(&str, &str); 14] = [
     ("query_expansion", "{\"queries\""),
     ("salience_reranking", "{\"scores\""),
     ("compact_evidence", "{\"items\""),
@@ -324,8 +327,40 @@ const STAGES: [(&str, &str); 8] = [
     ("task_preference_alignment", "{\"plan\""),
     ("parameter_filling", "{\"slots\""),
     ("text_generation", "carry out a writing task"),
+    ("question_answering", QUESTIONS),
+    ("rag_text", "knows earlier conversations"),
+    ("rag_slots", "knows earlier conversations"),
+    ("plain_text", "a user you know nothing about"),
+    ("plain_slots", "a user you know nothing about"),
     ("judge", "The criteria:"),
+    ("where_lost", "List E"),
 ];
+
+/// The run that has a stage: its system, and whether it makes a call or answers questions.
+fn run_with(stage: &str) -> (System, Mode, bool) {
+    let system = match stage {
+        "rag_text" | "rag_slots" => System::StandardRag,
+        "plain_text" | "plain_slots" => System::NoHistory,
+        _ => System::IbaAgent,
+    };
+    let mode = match stage {
+        "question_answering" => Mode::Qa,
+        _ => Mode::Task,
+    };
+    (
+        system,
+        mode,
+        stage.ends_with("slots") || stage == "parameter_filling",
+    )
+}
+
+/// The first two thirds of the right answer, which ended at the output limit.
+const OWN: &str = "cut within its own answer";
+
+fn cut(answer: &str) -> String {
+    let length = answer.chars().count();
+    answer.chars().take(length * 2 / 3).collect()
+}
 
 /// How a run ends: its status, its last stage, what was noted, and the verdicts that are left.
 fn end(record: &RunRecord, calls: usize) -> Value {
@@ -357,24 +392,31 @@ fn every_stage_on_replies_that_are_no_answers() {
     let mut found = Map::new();
     for (stage, mark) in STAGES {
         let mut ends = Map::new();
-        for (kind, bad) in BAD {
-            let (instance, hidden) = match stage {
-                "parameter_filling" => (call_instance(), for_call()),
-                _ => (instance(), for_text()),
+        for (kind, bad) in BAD.into_iter().chain([(OWN, "")]) {
+            let (system, mode, call) = run_with(stage);
+            let (instance, hidden) = match call {
+                true => (call_instance(), for_call()),
+                false => (instance(), for_text()),
             };
-            let env = FakeEnv::with_sessions(&history()).answering(move |chat| {
-                let asks = chat
-                    .messages
-                    .iter()
-                    .take(2)
-                    .any(|m| message_text(m).contains(mark));
-                if asks {
-                    Some(Ok(bad.to_owned()))
-                } else {
-                    answers(chat)
+            let asks = move |chat: &Chat| {
+                let mut first = chat.messages.iter().take(2);
+                first.any(|m| message_text(m).contains(mark))
+            };
+            let env = FakeEnv::with_sessions(&history()).answering(move |chat| match kind {
+                _ if !asks(chat) => answers(chat),
+                OWN => {
+                    // The second try is cut at the same place.
+                    let mut first = chat.clone();
+                    first.messages.truncate(2);
+                    answers(&first).map(|whole| whole.map(|whole| cut(&whole)))
                 }
+                _ => Some(Ok(bad.to_owned())),
             });
-            let spec = spec(System::IbaAgent, endpoint(), Mode::Task);
+            let env = match kind {
+                OWN | "cut" => env.cutting(asks),
+                _ => env,
+            };
+            let spec = spec(system, endpoint(), mode);
             let record = drive(&env, &spec, &instance, &hidden);
             let calls = env.chats.borrow().len();
             ends.insert(kind.to_owned(), end(&record, calls));

@@ -42,7 +42,9 @@ fn drive(env: &FakeEnv, spec: &RunSpec, instance: &Instance, hidden: &HiddenInst
 
 fn on(system: System, agent: ModelRef, instance: &Instance) -> (RunRecord, FakeEnv) {
     let env = FakeEnv::with_sessions(&history()).answering(obliging);
-    let record = drive(&env, &run_spec(system, agent), instance, &hidden());
+    let mut spec = run_spec(system, agent);
+    spec.variant.donor = (system == System::OtherHistory).then(|| "p2".into());
+    let record = drive(&env, &spec, instance, &hidden());
     (record, env)
 }
 
@@ -225,17 +227,19 @@ fn passages_of_another_user_keep_names_of_their_own() {
     };
     assert_eq!(lists[0].hits[0].passage.id.0, "p9/s1#0");
     assert_eq!(lists[0].hits[0].passage.session.as_str(), "p9/s1");
-    // The user's own evidence session is called s1 as well; it was not retrieved.
-    let rows = iba_lab::run::outcome::rows(&hidden(), Some(&record));
-    let path = rows.iter().find_map(|row| row.path.as_ref());
-    if let Some(path) = path {
-        assert!(
-            path.sentence().contains("No query found"),
-            "{}",
-            path.sentence()
-        );
-    }
     assert_eq!(record.variant.donor, Some("p9".into()));
+}
+
+#[test]
+fn another_users_history_needs_another_user() {
+    let env = FakeEnv::with_sessions(&history()).answering(obliging);
+    let spec = run_spec(System::OtherHistory, endpoint());
+    let record = drive(&env, &spec, &instance(), &hidden());
+    let RunStatus::Failed { message } = &record.status else {
+        panic!("{:?}", record.status)
+    };
+    assert!(message.contains("more than one persona"), "{message}");
+    assert!(env.chats.borrow().is_empty() && record.stages.is_empty());
 }
 
 #[test]

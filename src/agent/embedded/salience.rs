@@ -100,7 +100,9 @@ fn longer_words(text: &str) -> BTreeSet<String> {
 
 /// Sum on the scale of 0 to 10.
 pub fn total(contributions: &[Contribution]) -> f64 {
-    contributions.iter().map(|c| c.points).sum::<f64>().min(MAX)
+    // The sum of nothing is -0, which a reader would see.
+    let sum = contributions.iter().fold(0.0, |sum, c| sum + c.points);
+    sum.min(MAX)
 }
 
 #[cfg(test)]
@@ -126,6 +128,7 @@ mod tests {
         }
         assert_eq!(full.iter().map(|c| c.points).sum::<f64>(), 11.0);
         assert_eq!(total(&full), 10.0);
+        assert_eq!(total(&[]).to_string(), "0");
     }
 
     #[test]

@@ -196,7 +196,7 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// A model that declines says so at the start.
-fn is_refusal(text: &str) -> bool {
+pub fn is_refusal(text: &str) -> bool {
     const WORDS: [&str; 22] = [
         "i'm sorry",
         "i am sorry",

@@ -17,8 +17,9 @@ mod tests;
 mod verdicts;
 mod words;
 
+pub use body::is_refusal;
 pub use plans::plan;
-pub use preferences::{compact, preferences};
+pub use preferences::{answers, compact, preferences};
 pub use queries::{facet_queries, queries};
 pub use scores::{salience, score};
 pub use slots::slots;

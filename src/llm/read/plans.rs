@@ -30,7 +30,7 @@ const SLOT_NAMES: [&str; 3] = ["slot", "parameter", "param"];
 /// The alignment plan. Shape: `{"plan": [{"aspect": "style", "text": "…", "slot": "…"}]}`, or lists
 /// under the aspects' names.
 pub fn plan(text: &str, finish: &Finish) -> Result<Read<Vec<PlanEntry>>, ReadError> {
-    let body = Body::new(text, finish, "a plan")?;
+    let body = Body::new(text, finish, "plan")?;
     let found = body.first(|value| plan_list(value, ""));
     let (value, truncated) = match found {
         Some(found) => found,

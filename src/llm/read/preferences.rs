@@ -37,13 +37,26 @@ const PASSAGE_NAMES: [&str; 8] = [
 ];
 const TEXT_NAMES: [&str; 6] = ["text", "summary", "content", "compact", "note", "evidence"];
 
-/// One item for each of `ids`, in their order. Shape: `{"items": [{"id": "p1", "text": "…"}]}`.
+/// Notes on passages. Shape: `{"items": [{"id": "p1", "text": "…"}]}`, one for each of `ids`, in
+/// their order.
 pub fn compact(
     text: &str,
     finish: &Finish,
     ids: &[String],
 ) -> Result<Read<Vec<CompactText>>, ReadError> {
-    let body = Body::new(text, finish, "compacted passages")?;
+    texts(Body::new(text, finish, "compacted passages")?, ids)
+}
+
+/// Answers to questions, in the shape of [`compact`].
+pub fn answers(
+    text: &str,
+    finish: &Finish,
+    ids: &[String],
+) -> Result<Read<Vec<CompactText>>, ReadError> {
+    texts(Body::new(text, finish, "answers")?, ids)
+}
+
+fn texts(body: Body, ids: &[String]) -> Result<Read<Vec<CompactText>>, ReadError> {
     let carries = |value: &Value| compact_text(value).is_some();
     let found = entries::read(&body, ids, carries).ok_or_else(|| body.unreadable())?;
     let item = |(id, given): (&String, &Given)| CompactText {

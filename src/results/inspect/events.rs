@@ -8,6 +8,7 @@ use super::wire::{
 };
 use crate::agent::trace::{CallRecord, StageId, StageOutcome, StageRecord};
 use crate::llm::{self, Finish, ToolChoice};
+use crate::run::lost::links::Links;
 use crate::run::record::RunRecord;
 use serde_json::{Map, Value, json};
 
@@ -15,13 +16,16 @@ use serde_json::{Map, Value, json};
 pub fn of_record(record: &RunRecord) -> Vec<Event> {
     let mut log = Events::new(record);
     let system = log.begin("solver", &name_of(&record.system), record.started_ms);
-    for stage in &record.stages {
-        log.stage(stage);
+    for (n, stage) in record.stages.iter().enumerate() {
+        log.stage(stage, &record.stages[n + 1..]);
     }
     let judged = log.last_ms;
     log.end(system, judged);
     if !record.judgements.is_empty() {
         log.judges(judged);
+    }
+    if let Some(links) = &record.links {
+        log.where_lost(links);
     }
     log.events
 }
@@ -89,13 +93,13 @@ impl<'a> Events<'a> {
         self.open.pop();
     }
 
-    fn stage(&mut self, stage: &StageRecord) {
+    fn stage(&mut self, stage: &StageRecord, later: &[StageRecord]) {
         let name = name_of(&stage.stage);
         let span = self.begin("iba.stage", &name, stage.started_ms);
         for call in &stage.calls {
             self.call(call);
         }
-        self.tools(stage);
+        self.tools(stage, later);
         let done = stage.started_ms + stage.duration_ms;
         let data = json!({ "outcome": stage.outcome, "notes": stage.notes });
         self.push(
@@ -110,7 +114,7 @@ impl<'a> Events<'a> {
 
     /// The tool calls of a controller's turn. What the model was told stands in its next turn; the
     /// output head is told nothing, it ends the run.
-    fn tools(&mut self, stage: &StageRecord) {
+    fn tools(&mut self, stage: &StageRecord, later: &[StageRecord]) {
         let StageOutcome::Decided { decisions, .. } = &stage.outcome else {
             return;
         };
@@ -125,7 +129,7 @@ impl<'a> Events<'a> {
                 arguments,
                 kind,
             } = tool_call(call);
-            let told = told(self.record, &call.id);
+            let told = told(later, &call.id);
             let error = decision.refused.as_ref();
             let event = ToolEvent {
                 kind,
@@ -138,6 +142,19 @@ impl<'a> Events<'a> {
             };
             self.push(done, EventBody::Tool(Box::new(event)));
         }
+    }
+
+    /// The search for where requirements were lost, behind the verdicts that it follows.
+    fn where_lost(&mut self, links: &Links) {
+        let span = self.begin("iba.where_lost", "where_lost", self.last_ms);
+        for call in &links.calls {
+            self.call(call);
+        }
+        let now = self.last_ms;
+        let data = json!({ "by": links.by, "requirements": links.requirements });
+        let source = "iba.where_lost".to_owned();
+        self.push(now, EventBody::Info { source, data });
+        self.end(span, now);
     }
 
     fn call(&mut self, call: &CallRecord) {
@@ -178,15 +195,15 @@ impl<'a> Events<'a> {
     }
 }
 
-/// The result of a tool call, as a later turn repeats it.
-fn told<'a>(record: &'a RunRecord, id: &str) -> Option<&'a str> {
-    let requests = record
-        .stages
-        .iter()
-        .filter(|stage| stage.stage == StageId::Controller)
-        .flat_map(|stage| &stage.calls);
-    let mut messages = requests.flat_map(|call| &call.request.messages);
-    messages.find_map(|message| match message {
+/// The result of a tool call, as the next turn repeats it: behind that turn's last answer of the
+/// model, because some servers number the calls of each turn alike.
+fn told<'a>(later: &'a [StageRecord], id: &str) -> Option<&'a str> {
+    let mut turns = later.iter().filter(|s| s.stage == StageId::Controller);
+    let messages = &turns.find_map(|turn| turn.calls.first())?.request.messages;
+    let results = messages.iter().rev();
+    let mut results =
+        results.take_while(|message| !matches!(message, llm::Message::Assistant { .. }));
+    results.find_map(|message| match message {
         llm::Message::Tool { call_id, text, .. } if call_id == id => Some(text.as_str()),
         _ => None,
     })

@@ -297,3 +297,50 @@ impl Links {
         self.calls.extend(more.calls);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_finding_keeps_who_made_it() {
+        let finding = |id: &str, found: bool| RequirementLinks {
+            requirement: id.into(),
+            extracted: Some(Link {
+                found,
+                entry: String::new(),
+                similarity: None,
+            }),
+            planned: None,
+            by: None,
+        };
+        let near = LinkedBy::Similarity { threshold: SIMILAR };
+        let model = LinkedBy::Model {
+            model: "m".to_owned(),
+            prompt: PromptRef::default(),
+        };
+        let links = |by: &LinkedBy, requirements| Links {
+            by: by.clone(),
+            requirements,
+            calls: Vec::new(),
+        };
+        let mut all = links(&near, vec![finding("r1", true), finding("r2", true)]);
+        all.add(links(
+            &model,
+            vec![finding("r2", false), finding("r3", true)],
+        ));
+        let of = |id: &str| {
+            let (by, links) = all.of(&id.into()).expect(id);
+            (
+                by.clone(),
+                links.extracted.as_ref().is_some_and(|l| l.found),
+            )
+        };
+        assert_eq!(of("r1"), (near.clone(), true));
+        assert_eq!(of("r2"), (model.clone(), false), "the later finding stands");
+        assert_eq!(of("r3"), (model, true));
+        assert_eq!(all.requirements.len(), 3);
+        all.add(links(&near, vec![finding("r3", false)]));
+        assert_eq!(all.of(&"r3".into()).map(|(by, _)| by), Some(&near));
+    }
+}

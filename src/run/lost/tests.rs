@@ -462,3 +462,27 @@ fn reasons_of_the_stage_are_carried_along() {
     assert_eq!(reasons.len(), 1);
     assert_eq!(reasons[0].1, "salience 3 is below 5");
 }
+
+#[test]
+fn another_users_history_cannot_have_the_evidence() {
+    // The donor's sessions have names of their own, so that its s1 is not the user's.
+    let sessions = [SessionId::from("s1")];
+    let wanted = Wanted {
+        sessions: &sessions,
+        dynamic: false,
+        slot: None,
+        accept: &[],
+        links: None,
+        disputed: false,
+        donor: true,
+    };
+    let path = trace(wanted, &[retrieved(&["p2/s1#0"]), output()]);
+    assert_eq!(path.loss, Loss::At(Gate::Retrieved));
+    assert!(path.sentence().starts_with("Another user's history"));
+}
+
+#[test]
+fn a_run_that_reads_no_history_has_nothing_to_follow() {
+    let path = check(false, None, Planted::default(), Loss::Unknown);
+    assert!(path.sentence().contains("no stage that reads the history"));
+}
