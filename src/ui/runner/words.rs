@@ -88,6 +88,11 @@ impl Task {
         let chunking = self.chunking();
         let key = format!("words/{}", dataset.history_key(shard_id, chunking));
         let shipped = self.shipped_spans(shard_id).await;
+        // Without a tokenizer there are neither chunks of tokens nor sentences that fit a model.
+        let method = match shipped {
+            Some(_) => "bm25",
+            None => "bm25 over windows of words",
+        };
         let spans = shipped.unwrap_or_else(|| word_windows(&history.sessions, chunking));
         let engine = &self.edge.engine;
         let opened = engine.open_for_words(&key, history, spans, &self.abort);
@@ -97,7 +102,7 @@ impl Task {
             history: key,
             remote: None,
             retriever: RetrieverRef {
-                method: "bm25".to_owned(),
+                method: method.to_owned(),
                 ..self.retriever_of(&ModelInfo::none(BY_WORDS))
             },
             by_words: true,
