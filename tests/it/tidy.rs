@@ -155,6 +155,23 @@ fn no_file_grows_beyond_what_one_can_hold_in_mind() {
 }
 
 #[test]
+fn every_block_of_the_style_sheets_is_closed() {
+    // A browser closes an open block at the end of the file, and so hides all rules in it.
+    for path in files("style", &["css"]) {
+        let text = fs::read_to_string(&path).expect("text");
+        let mut depth = 0_i32;
+        for (n, line) in text.lines().enumerate() {
+            depth += line.matches('{').count() as i32 - line.matches('}').count() as i32;
+            let opens = line.starts_with('@') && line.ends_with('{');
+            let place = format!("{}:{}", path.display(), n + 1);
+            assert!(depth >= 0, "{place}: closes what is not open");
+            assert!(!opens || depth == 1, "{place}: the block above is open");
+        }
+        assert_eq!(depth, 0, "{}: the last block is open", path.display());
+    }
+}
+
+#[test]
 fn no_path_of_a_machine_and_no_unfinished_code() {
     // Put together here, so that this file does not find itself.
     let words = [
