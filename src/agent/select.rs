@@ -44,6 +44,34 @@ pub fn select(scored: &[ScoredPassage], min: f64, max: usize) -> Selection {
     }
 }
 
+/// Scored passages in the order in which a reader compares them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranking {
+    /// Those that reach the threshold, most salient first.
+    pub reach: Vec<ScoredPassage>,
+    pub below: Vec<ScoredPassage>,
+    pub unscored: Vec<ScoredPassage>,
+}
+
+/// Sorts by salience, equal ones in their given order.
+pub fn ranking(mut scored: Vec<ScoredPassage>, min: f64) -> Ranking {
+    scored.sort_by(|a, b| by_salience(a.salience, b.salience));
+    let mut ranking = Ranking::default();
+    for score in scored {
+        match score.salience {
+            Some(value) if value >= min => ranking.reach.push(score),
+            Some(_) => ranking.below.push(score),
+            None => ranking.unscored.push(score),
+        }
+    }
+    ranking
+}
+
+/// A score as people write it: there is no minus before a zero.
+pub fn plain_number(value: f64) -> String {
+    format!("{}", value + 0.0)
+}
+
 /// `all_the_same`: how many were kept although none reaches `min`.
 fn notes(scored: &[ScoredPassage], all_the_same: Option<usize>, min: f64) -> Vec<String> {
     let mut notes = Vec::new();
@@ -72,7 +100,9 @@ fn by_salience(a: Option<f64>, b: Option<f64>) -> Ordering {
 
 fn reason(salience: Option<f64>, min: f64, room: usize) -> String {
     match salience {
-        Some(value) if value < min => format!("salience {value} is below {min}"),
+        Some(value) if value < min => {
+            format!("salience {} is below {min}", plain_number(value))
+        }
         Some(value) => {
             format!("salience {value} is enough, but it ranks below the {room} that are kept")
         }
@@ -83,6 +113,23 @@ fn reason(salience: Option<f64>, min: f64, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_zero_has_no_sign() {
+        let cut = select(&scored(&[Some(-0.0), Some(7.0)]), 5.0, 10);
+        assert_eq!(cut.dropped[0].reason, "salience 0 is below 5");
+    }
+
+    #[test]
+    fn a_ranking_parts_at_the_threshold_and_keeps_what_has_no_score_apart() {
+        let ranking = ranking(scored(&[Some(2.0), None, Some(5.0), Some(9.5)]), 5.0);
+        let ids = |list: &[ScoredPassage]| -> Vec<String> {
+            list.iter().map(|score| score.passage.0.clone()).collect()
+        };
+        assert_eq!(ids(&ranking.reach), ["p3", "p2"]);
+        assert_eq!(ids(&ranking.below), ["p0"]);
+        assert_eq!(ids(&ranking.unscored), ["p1"]);
+    }
 
     fn scored(values: &[Option<f64>]) -> Vec<ScoredPassage> {
         let one = |(i, salience): (usize, &Option<f64>)| ScoredPassage {
