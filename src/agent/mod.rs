@@ -8,6 +8,7 @@ pub mod embedded;
 pub mod facets;
 pub mod fc;
 pub mod fit;
+pub mod inputs;
 pub mod llm_mind;
 pub mod memo;
 pub mod mind;
