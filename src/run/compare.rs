@@ -56,11 +56,13 @@ pub struct Comparison {
 }
 
 /// The latest run of every set-up in one mode, in the order of the systems' menu. Runs that gave no
-/// output are columns too, so that a failure is not mistaken for a system that was not run.
+/// output are columns too, so that a failure is not mistaken for a system that was not run; but not
+/// those that were called off before their first stage, which say nothing.
 pub fn compare(hidden: &HiddenInstance, records: &[Arc<RunRecord>], mode: Mode) -> Comparison {
     let mut latest: Vec<Arc<RunRecord>> = Vec::new();
     let ended = |record: &&Arc<RunRecord>| {
-        record.variant.mode == mode && record.status != RunStatus::Running
+        let called_off = record.status == RunStatus::Cancelled && record.stages.is_empty();
+        record.variant.mode == mode && record.status != RunStatus::Running && !called_off
     };
     for record in records.iter().filter(ended) {
         latest.retain(|old| !old.same_setup(record));
