@@ -16,6 +16,9 @@ use crate::bench::ids::InstanceId;
 /// Name of the dataset that ships with the site, in addresses.
 pub const BUNDLED: &str = "iba-mini";
 
+/// Name of a run in the address of an instance.
+pub const RUN: &str = "run";
+
 /// A view and what it shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Route {
@@ -77,6 +80,14 @@ impl Route {
         }
     }
 
+    /// The run an instance's address names.
+    pub fn named_run(&self) -> Option<&str> {
+        match self {
+            Self::Instance { query, .. } => query.get(RUN),
+            _ => None,
+        }
+    }
+
     /// The dataset this view needs, for those that need one.
     pub fn dataset(&self) -> Option<&DatasetKey> {
         match self {
@@ -134,10 +145,7 @@ impl Route {
             ["instance", id] => Self::Instance {
                 dataset: take_dataset(&mut query),
                 id: InstanceId::from(*id),
-                system: query
-                    .take("system")
-                    .and_then(|word| word.parse().ok())
-                    .unwrap_or(System::IbaAgent),
+                system: take_system(&mut query),
                 query,
             },
             ["search"] => Self::Search {
@@ -178,6 +186,15 @@ fn join(dataset: &DatasetKey, with: Option<System>, query: &Query) -> Query {
     }
     pairs.extend(query.0.iter().cloned());
     Query(pairs)
+}
+
+/// A word that names no system stays in the query, so that the view can say so.
+fn take_system(query: &mut Query) -> System {
+    let system = query.get("system").and_then(|word| word.parse().ok());
+    if system.is_some() {
+        query.take("system");
+    }
+    system.unwrap_or(System::IbaAgent)
 }
 
 fn take_dataset(query: &mut Query) -> DatasetKey {
@@ -266,10 +283,17 @@ mod tests {
             "#/instance/i1?",
             "#instance/i1/",
             "#/instance/i1?data=iba-mini",
-            "#/instance/i1?system=moon",
+            "#/instance/i1?system=iba_agent",
         ] {
             assert_eq!(Route::parse(address), Some(plain.clone()), "{address}");
         }
+        let unknown = instance(
+            DatasetKey::Bundled,
+            "i1",
+            System::IbaAgent,
+            &[("system", "moon")],
+        );
+        assert_eq!(Route::parse("#/instance/i1?system=moon"), Some(unknown));
     }
 
     #[test]

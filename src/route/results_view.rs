@@ -69,6 +69,15 @@ const OF: &str = "of";
 const END: &str = "end";
 const GROUP: &str = "group";
 
+/// The part an address asks for, where there is none of that name.
+pub fn unknown_part(query: &Query) -> Option<&str> {
+    let asked = query.get(PART)?;
+    Part::ALL
+        .iter()
+        .all(|part| part.id() != asked)
+        .then_some(asked)
+}
+
 impl ResultsView {
     /// Reads an address; unknown words are passed over.
     pub fn read(query: &Query) -> Self {
@@ -135,5 +144,8 @@ mod tests {
         assert_eq!(ResultsView::read(&query), view);
         assert_eq!(ResultsView::read(&rows), ResultsView::default());
         assert_eq!(ResultsView::default().write(&rows).0.len(), 1);
+        assert_eq!(unknown_part(&view.write(&rows)), None);
+        let moon: Query = [("part", "moon")].into_iter().collect();
+        assert_eq!(unknown_part(&moon), Some("moon"));
     }
 }

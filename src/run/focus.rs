@@ -34,6 +34,13 @@ pub struct Focus {
 }
 
 impl Focus {
+    /// Moves to a step, which stands among the stages.
+    pub fn step_to(&mut self, stage: StageId, nth: u32) {
+        self.tab = Tab::Trace;
+        self.stage = Some(stage);
+        self.nth = nth;
+    }
+
     /// Name and value of each part that is not the default, for the query of an address.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
@@ -81,7 +88,8 @@ fn word(value: &impl Serialize) -> String {
     }
 }
 
-fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+/// The variant of a serde name.
+pub(super) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 

@@ -5,6 +5,7 @@ pub mod ask;
 pub mod backup;
 pub mod batch;
 pub mod compare;
+pub mod dead_ends;
 pub mod drive;
 #[cfg(feature = "engine")]
 pub mod fake;
