@@ -114,13 +114,13 @@ pub const PARAMS: &[ParamInfo] = &[
     param(
         "max_run_tokens",
         "Tokens of an FC run",
-        "Input and output of all its calls together; no further turn begins beyond it.",
+        "Input and output of all its calls together; no further turn begins beyond it. Not stated in the paper.",
         [1000.0, 10_000_000.0, 1.0],
     ),
     param(
         "max_repeats",
         "Same call at most",
-        "How often IBA-Agent (FC) may make the very same tool call.",
+        "How often IBA-Agent (FC) may make the very same tool call. Not stated in the paper.",
         [1.0, 20.0, 1.0],
     ),
 ];

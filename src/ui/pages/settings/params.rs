@@ -60,13 +60,21 @@ fn Param(info: &'static ParamInfo) -> impl IntoView {
                 wrong.set(None);
                 lab.set(|settings| settings.params = params);
             }
-            Err(text) => wrong.set(Some(text)),
+            Err(text) => {
+                let holds = match untrack(value) {
+                    empty if empty.is_empty() => "Nothing is sent, as before.".to_owned(),
+                    value => format!("{value} is still in force."),
+                };
+                wrong.set(Some(format!("{text} {holds}")));
+            }
         }
     };
-    let default_words = if published.is_empty() {
-        "published: not stated".to_owned()
-    } else {
-        format!("published: {published}")
+    // What the paper does not state it has not published either.
+    let stated = !info.about.contains("Not stated in the paper");
+    let default_words = match (stated, published.is_empty()) {
+        (_, true) => "default: not sent".to_owned(),
+        (true, false) => format!("published: {published}"),
+        (false, false) => format!("default: {published}"),
     };
     let id = format!("param-{}", info.name);
     let about_id = format!("{id}-about");

@@ -35,9 +35,26 @@ pub fn Spending() -> impl IntoView {
         }
         Err(why) => wrong.set(Some(why)),
     };
-    let so_far = move || match cap() {
-        Some(cap) => format!("{} of {} spent.", dollars(spent()), dollars(cap)),
-        None => format!("{} spent, as far as prices are known.", dollars(spent())),
+    let unpriced = Memo::new(move |_| {
+        let prices = lab.settings.with(|settings| settings.prices.clone());
+        let records = lab.runner.records.get();
+        let spent = spend::by_role(records.iter().map(|record| &**record), &prices);
+        spent.values().map(|spent| spent.unpriced).sum::<u32>()
+    });
+    let unknown = move || match unpriced.get() {
+        0 => String::new(),
+        1 => " The price of one call of the runs kept is unknown.".to_owned(),
+        n => format!(" The price of {n} calls of the runs kept is unknown."),
+    };
+    let so_far = move || {
+        let sum = match (cap(), spent()) {
+            (None, spent) if spent == 0.0 && unpriced.get() > 0 => {
+                "Nothing of known price was spent.".to_owned()
+            }
+            (Some(cap), spent) => format!("{} of {} spent.", dollars(spent), dollars(cap)),
+            (None, spent) => format!("{} spent.", dollars(spent)),
+        };
+        sum + &unknown()
     };
     view! {
         <section class="block" aria-labelledby="spending-head">
