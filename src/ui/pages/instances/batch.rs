@@ -40,6 +40,7 @@ pub(super) fn RunAll(view: View) -> impl IntoView {
     };
     let model = move || lab.settings.with(|settings| settings.agent_ref().label());
     let words = move || match (ids.with(Vec::len), left.with(Vec::len)) {
+        (0, _) => "Nothing to run".to_owned(),
         (_, 0) => "All of these are done".to_owned(),
         (all, n) if all == n => format!("Run all {}", grouped(n as u64)),
         (_, n) => format!("Run the {} not done yet", grouped(n as u64)),
