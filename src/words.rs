@@ -35,6 +35,11 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A share of 1 in percent, to a tenth as results show scores: `66.7 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
 /// A size for people, `1.4 MB`.
 pub fn size(bytes: u64) -> String {
     match bytes as f64 {

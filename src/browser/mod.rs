@@ -6,7 +6,7 @@
 //! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies, [`collection`] searches
 //! a whole dataset, [`models`] are what the visitor brought to embed with; [`env`] joins them for a
 //! run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that, and
-//! [`signin`] fetches one. [`meter`] counts what calls cost.
+//! [`signin`] fetches one. [`meter`] counts what calls cost, and [`tabs`] tells other tabs of runs.
 
 pub mod abort;
 mod body;
@@ -39,6 +39,7 @@ pub mod secrets;
 mod shelf;
 pub mod signin;
 pub mod store;
+pub mod tabs;
 pub mod transport;
 mod wire;
 pub mod worker_client;

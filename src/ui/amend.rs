@@ -40,6 +40,9 @@ pub fn amend(lab: Lab, run: &str, change: impl Fn(&mut RunRecord)) {
 
 fn save(lab: Lab, record: Arc<RunRecord>) {
     if let Some(edge) = lab.edge.get_untracked() {
-        spawn_local(async move { edge.runs.save(&record).await });
+        spawn_local(async move {
+            edge.runs.save(&record).await;
+            lab.tell_tabs(&record.id);
+        });
     }
 }

@@ -45,6 +45,8 @@ pub fn App() -> impl IntoView {
     provide_context(lab);
     lab.start();
     let listeners = [
+        // The first of both lets the view be as it was before the browser scrolls back to its place.
+        window_event_listener_untyped("popstate", move |_| lab.visit_address()),
         window_event_listener_untyped("hashchange", move |_| lab.visit_address()),
         window_event_listener_untyped("keydown", move |ev| {
             if let Some(ev) = ev.dyn_ref::<web_sys::KeyboardEvent>() {

@@ -27,12 +27,20 @@ pub const EXAMPLES: [&str; 5] = [
     "examples/recorded-standard_rag.json.gz",
 ];
 
+/// Whether a run is one of the recorded ones: they are named by instance and system.
+pub fn is_example(run: &str) -> bool {
+    let system = run.rsplit_once('.').map(|(_, system)| system);
+    system.is_some_and(|system| EXAMPLES.contains(&&*format!("examples/recorded-{system}.json.gz")))
+}
+
 /// The result files opened in this tab. Handle.
 #[derive(Clone, Copy)]
 pub struct Opened {
     pub files: RwSignal<Vec<Arc<LoadedResult>>>,
     /// Name of the file being read.
     pub reading: RwSignal<Option<String>>,
+    /// The run that files are opened for; the view that shows it stays.
+    sought: RwSignal<Option<String>>,
 }
 
 impl Default for Opened {
@@ -46,7 +54,21 @@ impl Opened {
         Self {
             files: RwSignal::new(Vec::new()),
             reading: RwSignal::new(None),
+            sought: RwSignal::new(None),
         }
+    }
+
+    /// Whether an opened file has this run.
+    pub fn has(self, run: &str) -> bool {
+        self.files.with(|files| {
+            let mut records = files.iter().flat_map(|file| file.records());
+            records.any(|record| record.id == run)
+        })
+    }
+
+    /// The files opened next are opened for this run.
+    pub fn seek(self, run: &str) {
+        self.sought.set(Some(run.to_owned()));
     }
 
     /// Opens whatever was dropped or picked: a dataset when there is a manifest, else result files.
@@ -166,7 +188,13 @@ impl Opened {
     }
 
     fn show(self, lab: Lab, shown: bool) {
-        if shown {
+        let sought = self.sought.try_update(Option::take).flatten();
+        let here = |run: &String| {
+            lab.route
+                .with_untracked(|route| route.named_run() == Some(run))
+        };
+        let found = sought.is_some_and(|run| here(&run) && untrack(|| self.has(&run)));
+        if shown && !found {
             lab.go(&Route::Results {
                 query: Query::default(),
             });

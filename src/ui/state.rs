@@ -22,11 +22,13 @@ use crate::browser::models::Models;
 use crate::browser::persist::Runs;
 use crate::browser::signin;
 use crate::browser::store::{Drawer, Store};
+use crate::browser::tabs::Tabs;
 use crate::browser::transport::Transport;
 use crate::llm::openrouter::{self, Returned};
 use crate::route::{DatasetKey, Route};
 use crate::settings::{Choice, Endpoint, Settings, Theme};
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use std::rc::Rc;
 use std::sync::Arc;
 use wasm_bindgen::JsValue;
@@ -72,6 +74,9 @@ pub struct Lab {
     pub route: RwSignal<Route>,
     /// An address no view has, for the page that says so.
     pub lost: RwSignal<Option<String>>,
+    /// The address came from outside the view (a link, "back", a reload), and the visitor changed
+    /// nothing since.
+    pub followed: RwSignal<bool>,
     pub settings: RwSignal<Settings>,
     pub keys: Keys,
     pub data: Data,
@@ -94,6 +99,8 @@ pub struct Lab {
     /// The visitor's own embedding models.
     pub shelf: Shelf,
     pub edge: RwSignal<Option<Edge>, LocalStorage>,
+    /// The line to other tabs, once the store is open.
+    tabs: StoredValue<Option<Tabs>, LocalStorage>,
     /// What a sign-in brought back, until it is used.
     arrived: StoredValue<Option<Returned>, LocalStorage>,
 }
@@ -114,6 +121,7 @@ impl Lab {
         Self {
             route: RwSignal::new(Route::Start),
             lost: RwSignal::new(None),
+            followed: RwSignal::new(true),
             settings: RwSignal::new(kept_settings()),
             keys: Keys::new(),
             data: Data::new(),
@@ -129,6 +137,7 @@ impl Lab {
             help: RwSignal::new(false),
             shelf: Shelf::new(),
             edge: RwSignal::new_local(None),
+            tabs: StoredValue::new_local(None),
             arrived: StoredValue::new_local(None),
         }
     }
@@ -152,11 +161,35 @@ impl Lab {
             self.sign_in(&edge, returned).await;
         }
         self.data.ensure(self, self.wanted());
+        self.listen_to_tabs(&edge);
         self.runner.restore(edge.runs.all().await);
         // Whatever is wrong with the engine is said when a run needs it.
         let _ = edge.engine.start().await;
         self.shelf.refresh(&edge.models).await;
         late::fetch_all().await;
+    }
+
+    /// Runs that other tabs save appear here as well.
+    fn listen_to_tabs(self, edge: &Edge) {
+        let runs = edge.runs.clone();
+        let tabs = Tabs::open(move |id| {
+            let runs = runs.clone();
+            spawn_local(async move {
+                if let Some(record) = runs.load(&id).await {
+                    self.runner.take(record);
+                }
+            });
+        });
+        self.tabs.set_value(Some(tabs));
+    }
+
+    /// Tells other tabs that a run was saved.
+    pub fn tell_tabs(self, run: &str) {
+        self.tabs.with_value(|tabs| {
+            if let Some(tabs) = tabs {
+                tabs.tell(run);
+            }
+        });
     }
 
     /// Takes the key of a sign-in, and the provider it is for.
@@ -214,6 +247,7 @@ impl Lab {
     /// Shows what the address bar says.
     pub fn visit_address(self) {
         let fragment = window().location().hash().unwrap_or_default();
+        self.followed.set(true);
         match Route::parse(&fragment) {
             Some(route) => self.visit(route),
             None => self.lost.set(Some(fragment)),
@@ -253,9 +287,29 @@ impl Lab {
 
     /// Puts a changed state of the same view into the address; "back" leaves the view.
     pub fn replace(self, route: Route) {
+        self.followed.set(false);
+        self.restate(route);
+    }
+
+    /// The same where the visitor changed nothing: another address of what is shown.
+    pub fn restate(self, route: Route) {
         if let Ok(history) = window().history() {
             // Fails only when called hundreds of times a second; the view follows all the same.
             let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&route.address()));
+        }
+        self.visit(route);
+    }
+
+    /// Goes to another place of the same view; "back" returns from it.
+    pub fn push(self, route: Route) {
+        let address = route.address();
+        if self.route.with_untracked(Route::address) == address {
+            return;
+        }
+        self.followed.set(false);
+        if let Ok(history) = window().history() {
+            // As above.
+            let _ = history.push_state_with_url(&JsValue::NULL, "", Some(&address));
         }
         self.visit(route);
     }

@@ -17,9 +17,11 @@ pub fn LostPage() -> impl IntoView {
     view! {
         <div class="page narrow">
             <h1 class="sr-only">"No such view"</h1>
-            <Empty title="Nothing is here" text=text()>
-                <a class="button primary" href=Route::Start.address()>"Go to the start"</a>
-            </Empty>
+            {move || view! {
+                <Empty title="Nothing is here" text=text()>
+                    <a class="button primary" href=Route::Start.address()>"Go to the start"</a>
+                </Empty>
+            }}
         </div>
     }
 }

@@ -50,6 +50,8 @@ pub struct Runner {
     /// Runs that ended, in this visit or an earlier one, and interrupted ones; oldest first.
     pub records: RwSignal<Vec<Arc<RunRecord>>>,
     pub live: RwSignal<Vec<LiveRun>>,
+    /// The runs of earlier visits are among the records.
+    pub restored: RwSignal<bool>,
     aborts: StoredValue<HashMap<String, Abort>, LocalStorage>,
 }
 
@@ -64,6 +66,7 @@ impl Runner {
         Self {
             records: RwSignal::new(Vec::new()),
             live: RwSignal::new(Vec::new()),
+            restored: RwSignal::new(false),
             aborts: StoredValue::new_local(HashMap::new()),
         }
     }
@@ -75,6 +78,7 @@ impl Runner {
             let newer = std::mem::take(records);
             records.extend(kept.chain(newer));
         });
+        self.restored.set(true);
     }
 
     /// The run under way on an instance: of one system in one mode, or of any.
@@ -294,20 +298,35 @@ impl Runner {
         {
             lab.notices.bad(Problem::new(message, None::<&str>));
         }
-        let (id, record) = (record.id.clone(), Arc::new(record));
+        let record = Arc::new(record);
+        self.put(Arc::clone(&record));
+        self.live
+            .update(|all| all.retain(|run| run.id != record.id));
+        lab.tell_tabs(&record.id);
+        record
+    }
+
+    /// Takes a run that another tab saved.
+    pub fn take(self, record: RunRecord) {
+        let here = |all: &Vec<LiveRun>| all.iter().any(|run| run.id == record.id);
+        if !self.live.with_untracked(here) {
+            self.put(Arc::new(record));
+        }
+    }
+
+    /// Puts a run among the records, in the place of what was known of it.
+    fn put(self, record: Arc<RunRecord>) {
         self.records.update(|records| {
-            let known = records.iter().position(|old| old.id == id);
+            let known = records.iter().position(|old| old.id == record.id);
             match known.filter(|at| records[*at].status == RunStatus::Done) {
                 // Judged again: it keeps its place among the others.
-                Some(at) => records[at] = Arc::clone(&record),
+                Some(at) => records[at] = record,
                 None => {
-                    records.retain(|old| old.id != id);
-                    records.push(Arc::clone(&record));
+                    records.retain(|old| old.id != record.id);
+                    records.push(record);
                 }
             }
         });
-        self.live.update(|all| all.retain(|run| run.id != id));
-        record
     }
 
     /// Repeats count from 1 for each system, model, set of parameters and wording of prompts.
