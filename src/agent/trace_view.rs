@@ -144,24 +144,6 @@ pub fn about(tool: StageId) -> &'static str {
     }
 }
 
-/// What the tool works on, in a few words.
-pub fn input(tool: StageId) -> &'static str {
-    match tool {
-        StageId::Controller => "the request and what the tools said so far",
-        StageId::GivenEvidence => "the evidence links of the instance, which no system may see",
-        StageId::HistoryFitting => "the whole history",
-        StageId::QuestionAnswering => "the questions and what came before",
-        StageId::QueryExpansion => "the task and its scenario",
-        StageId::SimilarityRetrieval => "the task as first query, then the expanded ones",
-        StageId::RedundancyFiltering => "all passages found",
-        StageId::SalienceReranking => "the passages kept by the filter",
-        StageId::CompactEvidence => "the passages ranked in",
-        StageId::PreferenceExtraction => "the compacted evidence",
-        StageId::TaskPreferenceAlignment => "the extracted preferences and the task",
-        StageId::TextGeneration | StageId::ParameterFilling => "the task and what came before",
-    }
-}
-
 /// What the stage did, in a few words, for example `9 kept, 5 dropped`.
 pub fn summary(record: &StageRecord) -> String {
     match &record.outcome {

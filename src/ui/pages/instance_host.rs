@@ -1,5 +1,6 @@
 //! Gives the instance view its instance and its run, and does what it asks for.
 
+use super::dead_ends::DeadEnds;
 use super::instance::{
     Actions, Again, Change, ExportFormat, InstancePage, InstanceProps, Neighbours, Progress,
     RunView,
@@ -8,15 +9,15 @@ use super::instances::Waiting;
 use crate::agent::system::SYSTEMS;
 use crate::agent::trace::System;
 use crate::bench::error::Warning;
-use crate::bench::ids::{InstanceId, RequirementId};
+use crate::bench::ids::{InstanceId, PersonaId, RequirementId, SessionId};
 use crate::browser::clock;
 use crate::browser::files::download;
 use crate::judge::again::last_round;
 use crate::judge::edit::{self, Note};
 use crate::results::inspect::{FileMeta, write};
-use crate::route::{DatasetKey, Query, Route};
+use crate::route::{DatasetKey, Query, RUN, Route};
 use crate::run;
-use crate::run::focus::Focus;
+use crate::run::focus::{Focus, Tab};
 use crate::run::record::{Mode, RunRecord, RunStatus};
 use crate::settings::Settings;
 use crate::settings::retriever::ModelChoice;
@@ -90,7 +91,7 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
     move || {
         match work.get() {
         None => view! { <p class="muted waiting" aria-live="polite">"Opening the instance …"</p> }.into_any(),
-        Some(Ok(Some(work))) => view! { <InstancePage props=props(lab, work) /> }.into_any(),
+        Some(Ok(Some(work))) => opened(lab, work),
         Some(Ok(None)) => empty().into_any(),
         Some(Err(problem)) => view! {
             <ProblemBox problem=problem>
@@ -100,6 +101,35 @@ fn Loading(open: Open, id: InstanceId) -> impl IntoView {
         .into_any(),
     }
     }
+}
+
+/// The view, below what of its address leads nowhere.
+fn opened(lab: Lab, work: Work) -> AnyView {
+    name_the_run(lab, work.subject());
+    let props = props(lab, work);
+    view! {
+        <DeadEnds props=StoredValue::new(props.clone()) />
+        <InstancePage props=props />
+    }
+    .into_any()
+}
+
+/// Once a run has ended, the address of one of its steps names it, so that a later run does not
+/// change what the link means.
+fn name_the_run(lab: Lab, subject: Subject) {
+    Effect::new(move |_| {
+        let focus = focus(lab);
+        let unnamed = lab.route.with(|route| route.named_run().is_none());
+        if focus.stage.is_some() && unnamed && ended(lab, &subject).is_some() {
+            lab.restate(focused(lab, &subject, &focus));
+        }
+    });
+}
+
+/// The run that is shown, once it has ended.
+fn ended(lab: Lab, subject: &Subject) -> Option<Arc<RunRecord>> {
+    let live = lab.runner.live_of(subject, Some(wanted(lab)));
+    record(lab, subject).filter(|record| live.is_none() && record.status != RunStatus::Running)
 }
 
 /// The instance with its shard; says what was odd about the shard.
@@ -162,9 +192,31 @@ fn props(lab: Lab, work: Work) -> InstanceProps {
             Signal::derive(move || again(lab, &subject))
         },
         focus: Signal::derive(move || focus(lab)),
+        session_of: {
+            let open = StoredValue::new_local(work.open.clone());
+            Callback::new(move |(persona, session)| {
+                open.with_value(|open| session_of(open, &persona, session))
+            })
+        },
         neighbours: neighbours(lab, &work.open, &id),
         on: actions(lab, work),
     }
+}
+
+/// Where a session of another user can be read: in the history of one of that user's instances.
+fn session_of(open: &Open, persona: &PersonaId, session: SessionId) -> Option<String> {
+    let mut entries = open.dataset.index.iter();
+    let entry = entries.find(|entry| entry.persona == *persona)?;
+    let focus = Focus {
+        tab: Tab::History,
+        session: Some(session),
+        ..Focus::default()
+    };
+    let mut route = Route::instance(open.key.clone(), entry.id.clone());
+    if let Route::Instance { query, .. } = &mut route {
+        *query = focus.pairs().into_iter().collect();
+    }
+    Some(route.address())
 }
 
 /// What is missing before a run can start: an address, a model, a key, or a model that can.
@@ -207,10 +259,7 @@ fn focus(lab: Lab) -> Focus {
 
 /// The record the address names, else the latest of the system.
 fn record(lab: Lab, subject: &Subject) -> Option<Arc<RunRecord>> {
-    let named = lab.route.with(|route| match route {
-        Route::Instance { query, .. } => query.get(RUN).map(str::to_owned),
-        _ => None,
-    });
+    let named = lab.route.with(|route| route.named_run().map(str::to_owned));
     let opened = |run: &str| {
         lab.opened.files.with(|files| {
             files
@@ -330,6 +379,7 @@ fn actions(lab: Lab, work: Work) -> Actions {
     let (resumed, exported, chosen) = (subject.clone(), subject.clone(), subject.clone());
     let (overruled, undone) = (subject.clone(), subject.clone());
     let (judged, taken) = (subject.clone(), subject.clone());
+    let (folded, visited) = (subject.clone(), subject.clone());
     Actions {
         run: Callback::new(move |chosen| {
             choose(lab, chosen, None);
@@ -394,14 +444,15 @@ fn actions(lab: Lab, work: Work) -> Actions {
         choose: Callback::new(move |chosen| choose(lab, chosen, None)),
         open_run: Callback::new(move |record: Arc<RunRecord>| {
             let chosen = (record.system, record.variant.mode);
-            choose(lab, chosen, Some(&record.id));
+            lab.push(chosen_route(lab, chosen, Some(&record.id)));
         }),
         set_params: Callback::new(move |params| lab.set(|settings| settings.params = params)),
         set_edits: Callback::new(move |edits| lab.set(|settings| settings.prompts = edits)),
         set_retriever: Callback::new(move |word: String| {
             lab.set(|settings| settings.retriever.model = ModelChoice::from_word(&word));
         }),
-        focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &focus))),
+        focus: Callback::new(move |focus: Focus| lab.replace(focused(lab, &folded, &focus))),
+        visit: Callback::new(move |focus: Focus| lab.push(focused(lab, &visited, &focus))),
         go: Callback::new(move |address: String| lab.go_to(&address)),
     }
 }
@@ -481,13 +532,17 @@ fn undo_overrule(lab: Lab, subject: &Subject, id: &RequirementId) {
     });
 }
 
-/// Names of the query that are no part of the focus.
-const RUN: &str = "run";
+/// Name of the mode in the query; like the run's, no part of the focus.
 const MODE: &str = "mode";
 
-/// The address with another focus.
-fn focused(lab: Lab, focus: &Focus) -> Route {
+/// The address with another focus. That of a step names the run, if it has ended.
+fn focused(lab: Lab, subject: &Subject, focus: &Focus) -> Route {
     let mut route = lab.route.get_untracked();
+    let step = focus.stage.is_some() && route.named_run().is_none();
+    let run = step
+        .then(|| untrack(|| ended(lab, subject)))
+        .flatten()
+        .map(|record| (RUN.to_owned(), record.id.clone()));
     if let Route::Instance { query, .. } = &mut route {
         let kept = [MODE, RUN].into_iter().filter_map(|name| {
             let value = query.get(name)?;
@@ -497,13 +552,17 @@ fn focused(lab: Lab, focus: &Focus) -> Route {
             .pairs()
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
-        *query = kept.chain(pairs).collect();
+        *query = kept.chain(run).chain(pairs).collect();
     }
     route
 }
 
-/// The address of a system in a mode: its latest run, or the one named.
-fn choose(lab: Lab, (chosen, mode): Wanted, run: Option<&str>) {
+/// Puts a system in a mode into the address: its latest run, or the one named.
+fn choose(lab: Lab, chosen: Wanted, run: Option<&str>) {
+    lab.replace(chosen_route(lab, chosen, run));
+}
+
+fn chosen_route(lab: Lab, (chosen, mode): Wanted, run: Option<&str>) -> Route {
     let mut route = lab.route.get_untracked();
     if let Route::Instance { system, query, .. } = &mut route {
         *system = chosen;
@@ -513,11 +572,11 @@ fn choose(lab: Lab, (chosen, mode): Wanted, run: Option<&str>) {
         let others = query
             .0
             .drain(..)
-            .filter(|(name, _)| name != RUN && name != MODE);
+            .filter(|(name, _)| ![RUN, MODE, "system"].contains(&name.as_str()));
         let pairs: Vec<(String, String)> = named.chain(others).collect();
         *query = Query(pairs);
     }
-    lab.replace(route);
+    route
 }
 
 fn export(lab: Lab, record: &RunRecord, format: ExportFormat) {

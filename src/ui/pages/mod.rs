@@ -1,6 +1,7 @@
 //! One module a view. The hosts give the two large views what they show.
 
 mod about;
+mod dead_ends;
 pub mod instance;
 mod instance_host;
 mod instances;

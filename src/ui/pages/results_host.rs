@@ -8,7 +8,7 @@ use crate::browser::abort::Abort;
 use crate::browser::fetch::{self, Freshness};
 use crate::browser::page;
 use crate::results::paper::{self, Paper};
-use crate::route::results_view::ResultsView;
+use crate::route::results_view::{self, ResultsView};
 use crate::route::{DatasetKey, Query, Route};
 use crate::run::again;
 use crate::run::focus::{Focus, Tab};
@@ -59,8 +59,20 @@ pub fn ResultsHost() -> impl IntoView {
         }
     });
     let href = Callback::new(move |found: Found| address(lab, &found));
+    let astray = Memo::new(move |_| {
+        lab.route.with(|route| match route {
+            Route::Results { query } => results_view::unknown_part(query).map(str::to_owned),
+            _ => None,
+        })
+    });
+    let astray = move || {
+        let part = astray.get()?;
+        let words = format!("The results have no part “{part}”; these are the scores.");
+        Some(view! { <p class="dead-end" role="status">{words}</p> })
+    };
     view! {
         <div class="page wide">
+            {astray}
             <ResultsPage
                 records=Signal::derive(records)
                 opened=lab.opened.files

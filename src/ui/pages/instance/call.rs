@@ -92,7 +92,11 @@ fn with_calls(text: &str, calls: &[ToolCall]) -> String {
 
 fn facts(call: &CallRecord) -> String {
     let model = call.reply.model.as_ref().unwrap_or(&call.request.model);
-    let mut facts = vec![call.role.clone(), model.clone(), call.base_url.clone()];
+    let role = match call.role.as_str() {
+        "grader" => "judge",
+        role => role,
+    };
+    let mut facts = vec![role.to_owned(), model.clone(), call.base_url.clone()];
     facts.push(duration(call.duration_ms));
     if call.retries > 0 {
         facts.push(count(call.retries as usize, "retry", "retries"));

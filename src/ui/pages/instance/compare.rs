@@ -8,18 +8,17 @@ use crate::agent::trace::{Output, System};
 use crate::agent::trace_view::{count, duration};
 use crate::run::compare::{Column, Comparison, Cost, Line, compare};
 use crate::run::record::{Mode, RunStatus};
+use crate::words::percent;
 use leptos::prelude::*;
 use std::sync::Arc;
 
 /// The table, once there is a run; and what else could be run.
 #[component]
 pub(super) fn Compare(page: Page) -> impl IntoView {
-    let comparison = Memo::new(move |_| {
-        let (runs, hidden) = page
-            .given
-            .with_value(|given| (given.runs, Arc::clone(&given.hidden)));
-        let (_, mode) = page.chosen();
-        compare(&hidden, &runs.get(), mode)
+    let comparison = Memo::new(move |_| compared(page, page.chosen().1));
+    let other = Memo::new(move |_| match page.chosen().1 {
+        Mode::Task => (Mode::Qa, compared(page, Mode::Qa)),
+        Mode::Qa => (Mode::Task, compared(page, Mode::Task)),
     });
     let columns = move || comparison.with(|c| c.columns.len());
     let note = move || match page.chosen().1 {
@@ -28,7 +27,16 @@ pub(super) fn Compare(page: Page) -> impl IntoView {
     };
     let table = move || {
         let shown = page.shown.get() && columns() > 0;
-        shown.then(|| table(page, comparison.get()))
+        shown.then(|| self::table(page, comparison.get()))
+    };
+    let other_table = move || {
+        let (mode, comparison) = other.get();
+        let shown = page.shown.get() && !comparison.columns.is_empty();
+        let title = match mode {
+            Mode::Task => "The same on the task",
+            Mode::Qa => "The same on the questions",
+        };
+        shown.then(|| view! { <h3>{title}</h3> {self::table(page, comparison)} })
     };
     view! {
         <div class="zone-head">
@@ -42,7 +50,16 @@ pub(super) fn Compare(page: Page) -> impl IntoView {
         </Show>
         {table}
         <Missing page comparison />
+        {other_table}
     }
+}
+
+/// All runs on this instance in one mode, side by side.
+fn compared(page: Page, mode: Mode) -> Comparison {
+    let (runs, hidden) = page
+        .given
+        .with_value(|given| (given.runs, Arc::clone(&given.hidden)));
+    compare(&hidden, &runs.get(), mode)
 }
 
 /// Systems without a run, each with a button.
@@ -99,9 +116,7 @@ fn table(page: Page, comparison: Comparison) -> impl IntoView {
         .map(|column| head(page, column))
         .collect_view();
     let scores = comparison.columns.iter().map(|column| {
-        let score = column
-            .score
-            .map_or("–".to_owned(), |score| format!("{score:.2}"));
+        let score = column.score.map_or("–".to_owned(), percent);
         view! { <td class="compare-score">{score}</td> }
     });
     let costs = comparison

@@ -1,5 +1,5 @@
-//! Keys of the view: `j` `k` through requirements or stages, arrows to the neighbours, `/` to
-//! the search, `Esc` back out. None acts while the visitor types or a modifier is held.
+//! Keys of the view: `r` runs, `j` `k` go through requirements or stages, digits to the zones,
+//! arrows to the neighbours, `/` to the search, `Esc` back out. None acts while the visitor types or a modifier is held.
 
 use super::page::Page;
 use super::stages;
@@ -12,10 +12,13 @@ use leptos::web_sys::{Element, HtmlElement, KeyboardEvent};
 
 /// Keys and what they do, for the help.
 pub const KEYS: &[(&str, &str)] = &[
-    ("j k", "next and previous requirement or stage"),
-    ("← →", "previous and next instance"),
-    ("/", "search the history"),
-    ("Esc", "leave the field, unmark, fold"),
+    ("r", "Run, or cancel the run"),
+    ("j k", "Next and previous requirement or stage"),
+    ("1 2 3 4", "History, stages, outcome, side by side"),
+    ("↑ ↓ Home End", "In the history: from session to session"),
+    ("← →", "Previous and next instance"),
+    ("/", "Search the history"),
+    ("Esc", "Leave the field, unmark, fold all"),
 ];
 
 /// Listens until the view is left.
@@ -36,6 +39,12 @@ fn act(page: Page, event: &KeyboardEvent) {
     match event.key().as_str() {
         "Escape" => back(page, typing),
         _ if typing => return,
+        "r" if event.repeat() => {}
+        "r" => run(page),
+        "1" => zone(page, Tab::History),
+        "2" => zone(page, Tab::Trace),
+        "3" => zone(page, Tab::Outcome),
+        "4" => zone(page, Tab::Compare),
         "j" => step(page, 1),
         "k" => step(page, -1),
         "ArrowLeft" if !in_widget(event) => go(page, false),
@@ -54,13 +63,20 @@ fn back(page: Page, typing: bool) {
     } else if page.quote.get_untracked().is_some() {
         page.quote.set(None);
     } else {
-        page.change(|focus| {
-            focus.requirement = None;
-            focus.stage = None;
-            focus.nth = 0;
-            focus.session = None;
-        });
+        page.fold_all();
     }
+}
+
+fn run(page: Page) {
+    if untrack(|| page.running() || page.can_run()) {
+        page.run_or_cancel();
+    }
+}
+
+/// Goes to a zone with the eyes and the keyboard.
+fn zone(page: Page, tab: Tab) {
+    page.show_tab(tab);
+    focus_on(format!("zone-{}", super::tabs::word(tab)));
 }
 
 fn blur() {
@@ -115,14 +131,21 @@ fn step(page: Page, by: isize) {
             .requirement
             .and_then(|id| ids.iter().position(|other| *other == id));
         if let Some(next) = moved(now, by, ids.len()) {
-            page.show_requirement(&ids[next]);
+            let id = ids[next].clone();
+            focus_on(format!("requirement-{id}-link"));
+            page.change(|focus| {
+                focus.tab = Tab::Outcome;
+                focus.requirement = Some(id);
+            });
         }
     } else {
         let steps = stages::of_run(page);
         let here = |step: &StepKey| Some(step.stage) == focus.stage && step.nth == focus.nth;
         let now = steps.iter().position(here);
         if let Some(next) = moved(now, by, steps.len()) {
-            page.show_step(steps[next].stage, steps[next].nth);
+            let StepKey { stage, nth, .. } = steps[next];
+            focus_on(format!("{}-line", stages::anchor(stage, nth)));
+            page.change(|focus| focus.step_to(stage, nth));
         }
     }
 }
@@ -150,13 +173,13 @@ fn go(page: Page, forward: bool) {
 
 fn focus_search(page: Page) {
     page.show_tab(Tab::History);
-    focus_on("history-search");
+    focus_on("history-search".to_owned());
 }
 
 /// Focuses the element with this id after the next frame, when it is rendered.
-pub(super) fn focus_on(id: &'static str) {
+pub(super) fn focus_on(id: String) {
     request_animation_frame(move || {
-        let element = document().get_element_by_id(id);
+        let element = document().get_element_by_id(&id);
         if let Some(element) = element.and_then(|e| e.dyn_into::<HtmlElement>().ok()) {
             let _ = element.focus();
         }

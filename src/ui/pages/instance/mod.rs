@@ -2,9 +2,11 @@
 
 mod call;
 mod compare;
+mod ended;
 mod gap;
 mod header;
 mod history;
+mod judge_calls;
 mod keys;
 mod lost_path;
 mod output;
@@ -18,6 +20,7 @@ mod run_bar;
 mod scroll;
 mod session;
 mod stage_body;
+mod stage_input;
 mod stages;
 mod strip;
 mod tabs;
@@ -33,6 +36,7 @@ pub use props::{
 
 use crate::ui::parts::Later;
 use compare::Compare;
+use ended::Ended;
 use gap::GapPanel;
 use header::Header;
 use history::HistoryZone;
@@ -63,31 +67,32 @@ pub fn InstancePage(
             <RunBar page />
             <Tabs page />
             <div class="inst-zones">
-                <section id="zone-history" class="inst-zone" aria-label="History">
+                <section id="zone-history" class="inst-zone" tabindex="-1" aria-label="History">
                     <Later turn=1>
                         <HistoryZone page />
                     </Later>
                 </section>
-                <section id="zone-trace" class="inst-zone" aria-label="Stages">
+                <section id="zone-trace" class="inst-zone" tabindex="-1" aria-label="Stages">
                     <Later turn=2>
                         <StageList page />
                         <WhatIf page />
                     </Later>
                 </section>
-                <section id="zone-outcome" class="inst-zone" aria-label="Outcome">
+                <section id="zone-outcome" class="inst-zone" tabindex="-1" aria-label="Outcome">
                     <Later turn=3>
                         <OutputPanel page />
                         <GapPanel page />
                         <Verdicts page />
                     </Later>
                 </section>
-                <section id="zone-compare" class="inst-zone" aria-label="Comparison">
-                    <Later turn=4>
-                        <Compare page />
-                    </Later>
-                </section>
             </div>
+            <section id="zone-compare" class="inst-zone" tabindex="-1" aria-label="Comparison">
+                <Later turn=4>
+                    <Compare page />
+                </Later>
+            </section>
         </article>
+        <Ended page />
     }
     .into_any()
 }

@@ -4,7 +4,8 @@
 use super::props::{Actions, InstanceProps, RunView};
 use crate::agent::trace::{Output, StageId, StageOutcome, StageRecord, System};
 use crate::agent::trace_view::{self, Trail};
-use crate::bench::ids::{RequirementId, SessionId};
+use crate::bench::ids::{PersonaId, RequirementId, SessionId};
+use crate::browser::clock::now_ms;
 use crate::run::focus::{Focus, Tab};
 use crate::run::outcome::{self, Row};
 use crate::run::qa;
@@ -37,7 +38,14 @@ pub(super) struct Page {
     pub quote: RwSignal<Option<String>>,
     /// Sessions unfolded beside the one in focus.
     pub open: RwSignal<BTreeSet<SessionId>>,
+    /// Steps unfolded beside the one in focus.
+    pub open_steps: RwSignal<BTreeSet<(StageId, u32)>>,
+    /// When Run or Cancel was last pressed, in milliseconds.
+    pressed: StoredValue<f64>,
 }
+
+/// Presses within this many milliseconds are one double click.
+const DOUBLE_CLICK: f64 = 500.0;
 
 impl Page {
     pub fn new(props: InstanceProps) -> Self {
@@ -96,11 +104,32 @@ impl Page {
             }),
             quote: RwSignal::new(None),
             open: RwSignal::new(BTreeSet::new()),
+            open_steps: RwSignal::new(BTreeSet::new()),
+            pressed: StoredValue::new(0.0),
         }
     }
 
     pub fn running(self) -> bool {
         running(self.run)
+    }
+
+    /// Runs what is chosen, or cancels the run. Both are one button in one place, so the second half
+    /// of a double click does nothing.
+    pub fn run_or_cancel(self) {
+        let now = now_ms();
+        if now - self.pressed.get_value() < DOUBLE_CLICK {
+            return;
+        }
+        self.pressed.set_value(now);
+        match untrack(|| self.running()) {
+            true => self.on.cancel.run(()),
+            false => self.on.run.run(untrack(|| self.chosen())),
+        }
+    }
+
+    /// Whether a run can start now.
+    pub fn can_run(self) -> bool {
+        !self.running() && self.given.with_value(|given| given.blocked).get().is_none()
     }
 
     /// Whether a session is unfolded.
@@ -117,14 +146,14 @@ impl Page {
             self.change(|focus| focus.session = None);
         } else {
             self.open.update(|open| _ = open.insert(session.clone()));
-            self.change(|focus| focus.session = Some(session.clone()));
+            self.visit(|focus| focus.session = Some(session.clone()));
         }
     }
 
     /// Leads to a session in the history.
     pub fn show_session(self, session: &SessionId) {
         self.open.update(|open| _ = open.insert(session.clone()));
-        self.change(|focus| {
+        self.visit(|focus| {
             focus.tab = Tab::History;
             focus.session = Some(session.clone());
         });
@@ -137,18 +166,52 @@ impl Page {
 
     /// Leads to a step.
     pub fn show_step(self, stage: StageId, nth: u32) {
-        self.change(|focus| {
-            focus.tab = Tab::Trace;
-            focus.stage = Some(stage);
-            focus.nth = nth;
-        });
+        self.visit(|focus| focus.step_to(stage, nth));
     }
 
+    /// Whether a step is unfolded.
+    pub fn is_step_open(self, stage: StageId, nth: u32) -> bool {
+        self.focus
+            .with(|focus| focus.stage == Some(stage) && focus.nth == nth)
+            || self.open_steps.with(|open| open.contains(&(stage, nth)))
+    }
+
+    /// Unfolds a step beside the others and puts it into the address, or folds it.
     pub fn toggle_step(self, stage: StageId, nth: u32) {
+        if untrack(|| self.is_step_open(stage, nth)) {
+            self.open_steps
+                .update(|open| _ = open.remove(&(stage, nth)));
+            self.change(|focus| {
+                if focus.stage == Some(stage) && focus.nth == nth {
+                    focus.stage = None;
+                    focus.nth = 0;
+                }
+            });
+        } else {
+            // The one in focus so far stays as it is.
+            let last = self
+                .focus
+                .with_untracked(|focus| focus.stage.map(|stage| (stage, focus.nth)));
+            self.open_steps.update(|open| {
+                open.extend(last);
+                open.insert((stage, nth));
+            });
+            self.visit(|focus| {
+                focus.stage = Some(stage);
+                focus.nth = nth;
+            });
+        }
+    }
+
+    /// Folds everything, and takes all of it out of the address.
+    pub fn fold_all(self) {
+        self.open.update(BTreeSet::clear);
+        self.open_steps.update(BTreeSet::clear);
         self.change(|focus| {
-            let open = focus.stage == Some(stage) && focus.nth == nth;
-            focus.stage = (!open).then_some(stage);
-            focus.nth = if open { 0 } else { nth };
+            focus.requirement = None;
+            focus.stage = None;
+            focus.nth = 0;
+            focus.session = None;
         });
     }
 
@@ -160,30 +223,42 @@ impl Page {
 
     /// Leads to a requirement.
     pub fn show_requirement(self, requirement: &RequirementId) {
-        self.change(|focus| {
+        self.visit(|focus| {
             focus.tab = Tab::Outcome;
             focus.requirement = Some(requirement.clone());
         });
     }
 
     pub fn show_tab(self, tab: Tab) {
-        self.change(|focus| focus.tab = tab);
+        self.visit(|focus| focus.tab = tab);
     }
 
     /// Marks a quote in the output and leads there.
     pub fn show_quote(self, quote: &str) {
         self.quote.set(Some(quote.to_owned()));
-        self.change(|focus| focus.tab = Tab::Outcome);
+        self.visit(|focus| focus.tab = Tab::Outcome);
         super::scroll::to("output");
     }
 
+    /// Changes the focus in place, as folding does; "back" leaves the view.
     pub fn change(self, change: impl FnOnce(&mut Focus)) {
-        let mut focus = self.focus.get_untracked();
-        let before = focus.clone();
-        change(&mut focus);
-        if focus != before {
+        if let Some(focus) = self.changed(change) {
             self.on.focus.run(focus);
         }
+    }
+
+    /// Goes to another focus; "back" returns from it.
+    pub fn visit(self, change: impl FnOnce(&mut Focus)) {
+        if let Some(focus) = self.changed(change) {
+            self.on.visit.run(focus);
+        }
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Focus)) -> Option<Focus> {
+        let before = self.focus.get_untracked();
+        let mut focus = before.clone();
+        change(&mut focus);
+        (focus != before).then_some(focus)
     }
 
     /// Date of a session as `2 Mar`, for links to it.
@@ -193,6 +268,13 @@ impl Page {
             row.map(|row| row.date.day_label())
                 .unwrap_or_else(|| session.0.clone())
         })
+    }
+
+    /// Whose history the run that is shown read in place of this user's.
+    pub fn donor(self) -> Option<PersonaId> {
+        self.run
+            .record
+            .with(|record| record.as_ref()?.variant.donor.clone())
     }
 
     /// Whether the session is one of this user's; a run may have read somebody else's.

@@ -3,7 +3,7 @@
 
 use crate::agent::trace::{StageId, StageRecord, System};
 use crate::bench::hidden::{HiddenInstance, Persona};
-use crate::bench::ids::RequirementId;
+use crate::bench::ids::{PersonaId, RequirementId, SessionId};
 use crate::bench::taxonomy::Domain;
 use crate::bench::visible::{History, Instance};
 use crate::judge::VerdictState;
@@ -54,6 +54,8 @@ pub struct InstanceProps {
     pub again: Signal<Again>,
     /// Part of the address.
     pub focus: Signal<Focus>,
+    /// Address of a session of another user, whose history a run may have read.
+    pub session_of: Callback<(PersonaId, SessionId), Option<String>>,
     /// Addresses of the neighbours in the list the visitor came from.
     pub neighbours: Neighbours,
     pub on: Actions,
@@ -165,6 +167,8 @@ pub struct Actions {
     pub set_retriever: Callback<String>,
     /// Put this focus into the address (replacing the entry, not adding one).
     pub focus: Callback<Focus>,
+    /// The same for a way the visitor took: "back" returns from it.
+    pub visit: Callback<Focus>,
     /// Open another view's address.
     pub go: Callback<String>,
 }

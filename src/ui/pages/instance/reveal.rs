@@ -11,7 +11,7 @@ pub(super) fn Reveal(page: Page) -> impl IntoView {
     // The button that asked goes away, so the answer takes the focus over.
     let ask = move |_| {
         asking.set(true);
-        super::keys::focus_on("reveal-yes");
+        super::keys::focus_on("reveal-yes".to_owned());
     };
     let n = page
         .given

@@ -20,6 +20,7 @@ pub(super) fn RunBar(page: Page) -> impl IntoView {
                 <Modes page />
                 <Buttons page />
                 <PromptsButton page />
+                <MoreButtons page />
                 <p class="inst-model">
                     <span class="muted">"with "</span>
                     <strong>{move || model.get()}</strong>
@@ -162,25 +163,32 @@ fn Buttons(page: Page) -> impl IntoView {
         Some(RunStatus::Running) => "Cancel",
         Some(_) => "Run again",
     };
-    let act = move |_| match untrack(|| page.running()) {
-        true => page.on.cancel.run(()),
-        false => page.on.run.run(untrack(|| page.chosen())),
-    };
     view! {
         <button
             type="button"
-            class="button"
+            class="button run-button"
             class:primary=move || !page.running()
+            title="Run or cancel (r)"
+            aria-keyshortcuts="r"
             prop:disabled=move || !page.running() && blocked.get().is_some()
-            on:click=act
+            on:click=move |_| page.run_or_cancel()
         >
             {label}
         </button>
-        <Show when=move || !page.running() && called_models(page)>
+    }
+}
+
+/// Other ways to run. They stand last and stay where they are while a run goes on, so that no
+/// other button slips under a double click.
+#[component]
+fn MoreButtons(page: Page) -> impl IntoView {
+    view! {
+        <Show when=move || called_models(page)>
             <button
                 type="button"
                 class="button"
                 title="Drives the pipeline with the calls of this run, without network"
+                prop:disabled=move || page.running()
                 on:click=move |_| page.on.replay.run(())
             >
                 "Replay"

@@ -16,6 +16,8 @@ pub(super) fn SessionItem(
     at: usize,
     /// Lower-case words searched for.
     words: Memo<Vec<String>>,
+    /// The session that the Tab key stops at.
+    stop: Memo<Option<usize>>,
 ) -> impl IntoView {
     let row = page
         .timeline
@@ -48,6 +50,7 @@ pub(super) fn SessionItem(
                 type="button"
                 class="session-line"
                 id=format!("{anchor}-line")
+                tabindex=move || if stop.get() == Some(at) { "0" } else { "-1" }
                 aria-expanded=move || open.get().to_string()
                 on:click=move |_| page.toggle_session(&id)
             >

@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use super::task::plain;
+use crate::agent::select::{self, plain_number};
 use crate::agent::trace::{
     AlignmentPlan, CompactItem, Decision, Dropped, ExtractedPreference, Fit, Output, Query,
     QueryHits, ScoredPassage, StageOutcome,
@@ -31,7 +32,7 @@ pub(super) fn StageBody(page: Page, outcome: StageOutcome) -> impl IntoView {
             scored,
             kept,
             dropped,
-        } => ranked(page, scored, &kept, dropped),
+        } => ranked(page, scored, &kept, &dropped),
         StageOutcome::Compacted {
             items,
             dropped: out,
@@ -102,11 +103,29 @@ fn fitted(page: Page, fit: Fit) -> AnyView {
     .into_any()
 }
 
-/// A button that leads to the passage's session; plain text for a passage of somebody else.
+/// A passage of the user whose history was read in place of this one's.
+fn elsewhere(page: Page, passage: &PassageId, session: SessionId) -> AnyView {
+    let address = untrack(|| page.donor()).and_then(|donor| {
+        let find = page.given.with_value(|given| given.session_of);
+        find.run((donor, session))
+    });
+    let label = passage.0.clone();
+    match address {
+        Some(address) => view! {
+            <a class="passage-link" href=address title="Show in the history of the user it is from">
+                {label}
+            </a>
+        }
+        .into_any(),
+        None => view! { <span class="passage-link muted">{label}</span> }.into_any(),
+    }
+}
+
+/// A button that leads to the passage's session; a link for a passage of somebody else.
 pub(super) fn passage_link(page: Page, passage: &PassageId) -> AnyView {
     let session = session_of(passage);
     if !page.has_session(&session) {
-        return view! { <span class="passage-link muted">{passage.0.clone()}</span> }.into_any();
+        return elsewhere(page, passage, session);
     }
     let label = format!("{} · {}", page.day(&session), passage.0);
     let of_evidence = session.clone();
@@ -125,7 +144,7 @@ pub(super) fn passage_link(page: Page, passage: &PassageId) -> AnyView {
     .into_any()
 }
 
-fn query(query: Query) -> impl IntoView {
+pub(super) fn query(query: Query) -> impl IntoView {
     view! {
         <p class="query">
             <span class="inst-tag">{query.facet}</span>
@@ -158,7 +177,7 @@ fn one_hit(page: Page, hit: Hit) -> impl IntoView {
     }
 }
 
-fn filtered(page: Page, kept: Vec<Passage>, out: Vec<Dropped>) -> AnyView {
+pub(super) fn filtered(page: Page, kept: Vec<Passage>, out: Vec<Dropped>) -> AnyView {
     let kept = kept.into_iter().map(|passage| {
         view! {
             <li>
@@ -184,42 +203,60 @@ fn dropped(page: Page, dropped: Vec<Dropped>) -> Option<impl IntoView> {
     });
     any.then(|| {
         view! {
-            <h4>"Dropped"</h4>
+            <h3 class="stage-out">"Dropped"</h3>
             <ul class="plain-list dropped">{items.collect_view()}</ul>
         }
     })
 }
 
-fn ranked(
-    page: Page,
-    scored: Vec<ScoredPassage>,
-    kept: &[PassageId],
-    out: Vec<Dropped>,
-) -> AnyView {
-    let rows = scored
-        .into_iter()
-        .map(|score| {
-            let stays = kept.contains(&score.passage);
-            let salience = score
-                .salience
-                .map_or("no score".to_owned(), |s| format!("{s}"));
-            let share = score.salience.unwrap_or(0.0).clamp(0.0, 10.0) / 10.0;
-            view! {
-                <li class:dropped=!stays>
-                    <span class="meter" style=format!("--share:{share}") aria-hidden="true"></span>
-                    <span class="score">{salience}</span>
-                    {passage_link(page, &score.passage)}
-                    <span>{if stays { "kept" } else { "dropped" }}</span>
-                    <span class="hit-note">{signals(&score.signals)}</span>
-                </li>
-            }
-        })
-        .collect_view();
+/// Best first, with the threshold as a line between those that reach it and those that do not.
+fn ranked(page: Page, scored: Vec<ScoredPassage>, kept: &[PassageId], out: &[Dropped]) -> AnyView {
+    let min = threshold(page);
+    let ranking = select::ranking(scored, min);
+    let row = |score: ScoredPassage| {
+        let stays = kept.contains(&score.passage);
+        let why = out.iter().find(|drop| drop.passage == score.passage);
+        let fate = match (stays, why) {
+            (true, _) => "kept".to_owned(),
+            (false, Some(drop)) => format!("dropped: {}", drop.reason),
+            (false, None) => "dropped".to_owned(),
+        };
+        let salience = score.salience.map_or("no score".to_owned(), plain_number);
+        let share = score.salience.unwrap_or(0.0).clamp(0.0, 10.0) / 10.0;
+        view! {
+            <li class:dropped=!stays>
+                <span class="meter" style=format!("--share:{share}") aria-hidden="true"></span>
+                <span class="score">{salience}</span>
+                {passage_link(page, &score.passage)}
+                <span>{fate}</span>
+                <span class="hit-note">{signals(&score.signals)}</span>
+            </li>
+        }
+    };
+    let (reach, below, unscored) = (ranking.reach, ranking.below, ranking.unscored);
+    let line = (!below.is_empty()).then(|| {
+        view! { <li class="threshold">{format!("salience {} is needed", plain_number(min))}</li> }
+    });
+    let rows = |list: Vec<ScoredPassage>| list.into_iter().map(row).collect_view();
     view! {
-        <ol class="hits">{rows}</ol>
-        {dropped(page, out)}
+        <ol class="hits ranked">
+            {rows(reach)} {line} {rows(below)} {rows(unscored)}
+        </ol>
     }
     .into_any()
+}
+
+/// What the run that is shown demanded.
+fn threshold(page: Page) -> f64 {
+    let of_record = page
+        .run
+        .record
+        .with_untracked(|record| record.as_ref().map(|record| record.params.min_salience));
+    let live = untrack(|| page.running());
+    of_record.filter(|_| !live).unwrap_or_else(|| {
+        let params = page.given.with_value(|given| given.params);
+        params.with_untracked(|params| params.min_salience)
+    })
 }
 
 fn signals(signals: &[String]) -> String {
@@ -230,7 +267,7 @@ fn signals(signals: &[String]) -> String {
         .join(", ")
 }
 
-fn compact(page: Page, item: CompactItem) -> impl IntoView {
+pub(super) fn compact(page: Page, item: CompactItem) -> impl IntoView {
     view! {
         <li>
             {passage_link(page, &item.passage)} <span>{item.text}</span>
@@ -238,7 +275,7 @@ fn compact(page: Page, item: CompactItem) -> impl IntoView {
     }
 }
 
-fn preferences(page: Page, items: Vec<ExtractedPreference>) -> AnyView {
+pub(super) fn preferences(page: Page, items: Vec<ExtractedPreference>) -> AnyView {
     if items.is_empty() {
         return view! { <p>"None extracted."</p> }.into_any();
     }
@@ -259,7 +296,7 @@ fn preferences(page: Page, items: Vec<ExtractedPreference>) -> AnyView {
     view! { <ul class="plain-list">{items.collect_view()}</ul> }.into_any()
 }
 
-fn plan(plan: AlignmentPlan) -> AnyView {
+pub(super) fn plan(plan: AlignmentPlan) -> AnyView {
     if plan.items.is_empty() {
         return view! { <p>"The plan is empty."</p> }.into_any();
     }

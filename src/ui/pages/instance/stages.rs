@@ -3,10 +3,9 @@
 use super::call::Calls;
 use super::page::Page;
 use super::stage_body::StageBody;
+use super::stage_input::stage_input;
 use crate::agent::trace::{StageId, StageOutcome, StageRecord};
-use crate::agent::trace_view::{
-    StepKey, about, duration, input, layout, name, steps, summary, tokens,
-};
+use crate::agent::trace_view::{StepKey, about, duration, layout, name, steps, summary, tokens};
 use crate::bench::ids::SessionId;
 use crate::llm::price::PriceTable;
 use crate::run::lost;
@@ -59,6 +58,9 @@ pub(super) fn StageList(page: Page) -> impl IntoView {
             <h2>"Stages"</h2>
             <p class="muted">{move || total(page)}</p>
         </div>
+        <Show when=move || page.stages.with(|stages| stages.len() > 1)>
+            <Folding page />
+        </Show>
         <Show when=none>
             <p class="inst-empty">
                 "Run a system to see what it retrieves, keeps, extracts and plans."
@@ -69,6 +71,56 @@ pub(super) fn StageList(page: Page) -> impl IntoView {
                 <StageItem page step />
             </For>
         </ol>
+    }
+}
+
+/// Opens or closes all steps at once.
+#[component]
+fn Folding(page: Page) -> impl IntoView {
+    let done = move || {
+        let nth_of = |list: &[StageRecord], at: usize| {
+            let same = list[..at]
+                .iter()
+                .filter(|other| other.stage == list[at].stage);
+            (list[at].stage, same.count() as u32)
+        };
+        page.stages.with(|list| {
+            (0..list.len())
+                .map(|at| nth_of(list, at))
+                .collect::<Vec<_>>()
+        })
+    };
+    let all_open = move || {
+        done()
+            .iter()
+            .all(|(stage, nth)| page.is_step_open(*stage, *nth))
+    };
+    let any_open = move || {
+        done()
+            .iter()
+            .any(|(stage, nth)| page.is_step_open(*stage, *nth))
+    };
+    let close = move |_| {
+        page.open_steps.update(|open| open.clear());
+        page.change(|focus| {
+            focus.stage = None;
+            focus.nth = 0;
+        });
+    };
+    view! {
+        <p class="inst-row stage-folding">
+            <button
+                type="button"
+                class="link"
+                prop:disabled=all_open
+                on:click=move |_| page.open_steps.update(|open| open.extend(untrack(done)))
+            >
+                "Open all"
+            </button>
+            <button type="button" class="link" prop:disabled=move || !any_open() on:click=close>
+                "Close all"
+            </button>
+        </p>
     }
 }
 
@@ -112,11 +164,7 @@ fn StageItem(page: Page, step: StepKey) -> impl IntoView {
             same.nth(nth as usize).cloned()
         })
     });
-    let focused = move || {
-        page.focus
-            .with(|focus| focus.stage == Some(stage) && focus.nth == nth)
-    };
-    let open = Memo::new(move |_| record.with(Option::is_some) && focused());
+    let open = Memo::new(move |_| record.with(Option::is_some) && page.is_step_open(stage, nth));
     let state = move || match () {
         () if record.with(|record| record.as_ref().is_some_and(failed)) => "failed",
         () if record.with(Option::is_some) => "done",
@@ -129,6 +177,7 @@ fn StageItem(page: Page, step: StepKey) -> impl IntoView {
             <button
                 type="button"
                 class="stage-line"
+                id=format!("{}-line", anchor(stage, nth))
                 prop:disabled=move || record.with(Option::is_none)
                 aria-expanded=move || open.get().to_string()
                 on:click=move |_| page.toggle_step(stage, nth)
@@ -141,9 +190,7 @@ fn StageItem(page: Page, step: StepKey) -> impl IntoView {
             </button>
             <Show when=move || open.get()>
                 <div class="stage-body">
-                    <p class="muted">
-                        {about(stage)} " Works on " {input(stage)} "."
-                    </p>
+                    <p class="muted">{about(stage)}</p>
                     {move || record.get().map(|record| body(page, record))}
                 </div>
             </Show>
@@ -226,15 +273,18 @@ fn body(page: Page, record: StageRecord) -> impl IntoView {
         }
     });
     let calls = record.calls.clone();
+    let went_in = stage_input(page, &record);
     let copied = StoredValue::new(record.clone());
     let json = Callback::new(move |()| {
         copied.with_value(|record| serde_json::to_string_pretty(record).unwrap_or_default())
     });
     view! {
+        {went_in}
+        <Calls calls />
+        <h3 class="stage-out">"What came out"</h3>
         <StageBody page outcome=record.outcome />
         {notes}
         {shared}
-        <Calls calls />
         <p class="inst-row">
             <CopyButton text=json label="Copy stage as JSON" />
         </p>

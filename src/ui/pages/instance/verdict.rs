@@ -42,6 +42,7 @@ pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
         }
     };
     let anchor = format!("requirement-{id}");
+    let link = format!("{anchor}-link");
     let state = row.standing;
     let class = state.map_or("open", |state| state_word(state).0);
     let ruling = row.verdict.clone().map(|ruling| self::ruling(page, ruling));
@@ -55,6 +56,7 @@ pub(super) fn VerdictItem(page: Page, row: Row) -> impl IntoView {
                 <button
                     type="button"
                     class="link verdict-id"
+                    id=link
                     title="Link to this requirement"
                     on:click=move |_| page.show_requirement(&id)
                 >

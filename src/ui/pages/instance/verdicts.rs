@@ -1,5 +1,6 @@
 //! The score of the instance and every hidden requirement.
 
+use super::judge_calls::JudgeCalls;
 use super::page::Page;
 use super::props::ExportFormat;
 use super::provenance::Provenance;
@@ -7,6 +8,7 @@ use super::reveal::Reveal;
 use super::verdict::VerdictItem;
 use crate::run::outcome::Tally;
 use crate::score;
+use crate::words::percent;
 use leptos::prelude::*;
 
 /// Requirements with their verdicts, once they may be shown.
@@ -30,6 +32,7 @@ pub(super) fn Verdicts(page: Page) -> impl IntoView {
             <Score page />
             <JudgeAgain page />
             <ol class="verdicts">{list}</ol>
+            <JudgeCalls page />
         </Show>
         <Export page />
         <Provenance page />
@@ -46,7 +49,16 @@ fn Score(page: Page) -> impl IntoView {
     let number = move || {
         let record = page.run.record.get().filter(|_| !page.running())?;
         let mean = score::of_judgements(&record.judgements).mean?;
-        Some(format!("{mean:.2}"))
+        Some(percent(mean))
+    };
+    let counts = move || {
+        let tally = tally(page);
+        (tally.judged(), page.rows.with(|rows| rows.len()))
+    };
+    let partly = move || counts().0 < counts().1;
+    let judged = move || match counts() {
+        (judged, all) if judged < all => format!("{judged} of {all} judged"),
+        (_, all) => format!("all {all} judged"),
     };
     let cells = move || {
         let cell = |row: &crate::run::outcome::Row| {
@@ -61,7 +73,8 @@ fn Score(page: Page) -> impl IntoView {
         number().map(|number| {
             view! {
                 <div class="score-line">
-                    <span class="score-number">{number}</span>
+                    <span class="score-number" class:partly=partly>{number}</span>
+                    <strong>{judged}</strong>
                     <span class="muted">"mean over the judged requirements"</span>
                     <span class="score-cells" aria-hidden="true">{cells}</span>
                 </div>
