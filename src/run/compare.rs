@@ -129,3 +129,45 @@ pub fn cost(record: &RunRecord) -> Cost {
             .map(|ended| (ended - record.started_ms).max(0.0)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn record(id: &str, status: &str, stages: usize) -> Arc<RunRecord> {
+        let stage = json!({
+            "stage": "query_expansion", "started_ms": 0.0, "duration_ms": 0.0,
+            "outcome": {"type": "queries", "queries": []},
+        });
+        let record = json!({
+            "id": id, "instance": "i", "persona": "p", "scenario": "s", "domain": "d",
+            "action": "generate_text", "task": "t", "system": "iba_agent", "epoch": 1,
+            "params": {}, "agent": {"kind": "embedded"},
+            "dataset": {"name": "n", "sha256": "abc"},
+            "retriever": {"model": "m", "model_sha256": "", "method": "exact"},
+            "stages": vec![stage; stages], "output": null, "requirements": [], "judgements": [],
+            "status": {"state": status, "message": ""}, "started_ms": 0.0, "ended_ms": null,
+            "app_version": "0",
+        });
+        Arc::new(serde_json::from_value(record).expect("a record"))
+    }
+
+    #[test]
+    fn a_run_called_off_before_its_first_stage_hides_no_other() {
+        let hidden: HiddenInstance = serde_json::from_value(json!({
+            "id": "i", "preferences": [], "evidence": [], "requirements": [],
+        }))
+        .expect("a hidden instance");
+        let shown = |last: Arc<RunRecord>| {
+            let columns = compare(&hidden, &[record("first", "done", 2), last], Mode::Task).columns;
+            columns
+                .iter()
+                .map(|column| column.record.id.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shown(record("off", "cancelled", 0)), ["first"]);
+        assert_eq!(shown(record("late", "cancelled", 1)), ["late"]);
+        assert_eq!(shown(record("bad", "failed", 0)), ["bad"]);
+    }
+}

@@ -45,6 +45,9 @@ test("an edited judge's prompt judges a finished run again; the first verdicts s
   const text = await page.getByLabel("Text", { exact: true }).inputValue();
   assert.match(text, /strict examiner/);
   await page.getByLabel("Text", { exact: true }).fill(text.replace("strict examiner", "lenient examiner"));
+  await page.keyboard.press("Escape");
+  await page.getByText("1 change is not kept yet.").waitFor();
+  await page.getByRole("button", { name: "Go on editing" }).click();
   await page.getByRole("button", { name: "Use for the next runs" }).click();
   await page.getByText(/Kept\./).waitFor();
   await page.keyboard.press("Escape");
@@ -65,6 +68,11 @@ test("an edited judge's prompt judges a finished run again; the first verdicts s
   await page.getByRole("button", { name: "Take the last judging back" }).waitFor();
   assert.equal(asked().length, once, "what was said is not asked again");
   assert.ok(met(await verdicts(page)) >= met(first));
+  const judged = page.locator(".judge-calls");
+  await judged.getByText("What the judges were asked").click();
+  assert.match(await judged.locator(".judge-call").first().innerText(), /asking 1 .*tokens .*shown as r/);
+  await judged.getByRole("button", { name: /model call/ }).first().click();
+  assert.match(await judged.locator(".call").first().innerText(), /strict examiner[\s\S]*reply/);
   noFaults(faults);
   await context.close();
   await provider.close();
