@@ -162,7 +162,7 @@ fn programmatic(
     decided: Vec<Verdict>,
     rest: &[&Requirement],
 ) -> Judgement {
-    let why = "no rule can decide this requirement; set up a grader model under Settings to have it judged";
+    let why = "no rule can decide this requirement; set up a judge model under Settings to have it judged";
     let unscored = rest.iter().map(|r| Verdict::unscored(&r.id, why));
     Judgement {
         judge: PROGRAMMATIC.to_owned(),

@@ -101,7 +101,7 @@ fn all_unscored(requirements: &[&Requirement], model: &str, error: &AskError) ->
     let why = match error {
         AskError::Call(error) => format!("{model} could not judge: {error}"),
         AskError::Read(why) => {
-            format!("{model} was asked twice and {why}; judge again, or choose another grader")
+            format!("{model} was asked twice and {why}; judge again, or choose another judge")
         }
     };
     requirements
@@ -117,11 +117,11 @@ fn verdict(requirement: &Requirement, item: VerdictItem, output: &str) -> Verdic
         ReadVerdict::Missing => {
             return Verdict::unscored(
                 &requirement.id,
-                "the grader's answer left this requirement out; judge again",
+                "the judge's answer left this requirement out; judge again",
             );
         }
         ReadVerdict::Invalid(what) => {
-            let why = format!("the grader's verdict is neither 0 nor 1: {what}; judge again");
+            let why = format!("the judge's verdict is neither 0 nor 1: {what}; judge again");
             return Verdict::unscored(&requirement.id, why);
         }
     };
