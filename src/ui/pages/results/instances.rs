@@ -4,6 +4,7 @@ use crate::judge::{Judgement, VerdictState};
 use crate::results::file::{ScoreRow, ScoreValue};
 use crate::results::{LoadedResult, SampleRow};
 use crate::run::record::{RunRecord, RunStatus};
+use crate::run::setup::Details;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -61,12 +62,15 @@ fn run(record: &Arc<RunRecord>, source: &str, href: Callback<Arc<RunRecord>, Str
         .iter()
         .map(|judgement| strip(record, judgement));
     let (status, note) = status(&record.status);
+    let details = Details::of(record, &[]).all();
+    let about = [record.system_label(), record.agent.label()].into_iter();
+    let about: Vec<String> = about.chain(details).collect();
     view! {
         <li class="result-row">
             <p class="result-title">
                 <a href=href.run(record.clone())>{record.instance.to_string()}</a>
                 <span class="muted small">
-                    {format!(" {} · {} · repeat {} · {source}", record.system_label(), record.agent.label(), record.epoch)}
+                    {format!(" {} · repeat {} · {source}", about.join(" · "), record.epoch)}
                 </span>
                 {(!status.is_empty()).then(|| view! { <span class="chip warn">{status}</span> })}
             </p>
