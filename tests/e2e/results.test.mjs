@@ -63,6 +63,21 @@ test("the funnel of a result file adds up, and each number leads to its requirem
   await context.close();
 });
 
+test("rows say what they were made with, stand beside a whole table of the paper, and fit a small screen", async () => {
+  const { context, page, faults } = await openPage(browser, { viewport: { width: 360, height: 800 } });
+  await openRecorded(page);
+  const rows = page.locator("table.domains tbody tr");
+  assert.match(await rows.first().innerText(), /retriever all-minilm-l6-v2/);
+  const own = await rows.count();
+  await page.getByLabel("Compare with rows of the paper").selectOption("table10/*");
+  assert.equal(await rows.count(), own + 4);
+  assert.match(await rows.last().innerText(), /Table 10[\s\S]*retriever all-mpnet-base-v2/);
+  assert.match(decodeURIComponent(page.url()), /table10\/rag__gpt_4o\b/, "the rows are in the address");
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  noFaults(faults);
+  await context.close();
+});
+
 test("two judges, three repeats: each is recorded, and their disagreement is counted", async () => {
   const shown = [];
   // The strict judge says no to everything, the other yes to everything.
