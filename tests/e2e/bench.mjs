@@ -1,7 +1,8 @@
 // Measures what a visitor waits for, in headless Chromium: medians of several fresh and several
 // warm visits, and the sizes that go over the wire; then the engine by itself (bench/engine.mjs).
 // `node bench.mjs ROUNDS [engine|page]`; IBA_LAB_DYNAMIC names a model that onnxruntime quantises
-// dynamically, made by tests/python/dynamic_int8.py; IBA_LAB_BENCH_GRAPH how many vectors are linked
+// dynamically, made by tests/python/dynamic_int8.py; IBA_LAB_SHAPED a folder that
+// tests/python/shaped_model.py made with `--preset bge-m3` (570 MB); IBA_LAB_BENCH_GRAPH how many vectors are linked
 // to a graph (5000; 200000 take the better part of an hour).
 import { serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
@@ -11,12 +12,12 @@ import { CALL_INSTANCE, openInstance, run } from "./support/steps.mjs";
 const ROUNDS = Number(process.argv[2] ?? 3);
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const ONLY = process.argv[3];
-const root = process.env.IBA_LAB_DIST, dynamic = process.env.IBA_LAB_DYNAMIC;
+const root = process.env.IBA_LAB_DIST, dynamic = process.env.IBA_LAB_DYNAMIC, large = process.env.IBA_LAB_SHAPED;
 const browser = await launch();
-const site = await serveSite({ root, overrides: engineOverrides(dynamic) });
+const site = await serveSite({ root, overrides: engineOverrides(dynamic, large) });
 if (ONLY !== "engine") await benchPage();
 if (ONLY !== "page") {
-  const table = await benchEngine(browser, site, { rounds: ROUNDS * 3, dynamic: Boolean(dynamic), root });
+  const table = await benchEngine(browser, site, { rounds: ROUNDS * 3, dynamic: Boolean(dynamic), large: Boolean(large), root });
   console.table(Object.fromEntries(table.map(({ what, value }) => [what, value])));
 }
 await browser.close();

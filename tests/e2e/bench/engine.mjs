@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { openPage } from "../support/browser.mjs";
 import { passagesTogether, queriesBesideWork } from "./cores.mjs";
 import { SUM, bandwidth, graph, searches } from "./search.mjs";
+import { SHAPED_FILES, shaped } from "./shaped.mjs";
 import { RIVAL_FILES, setUpTransformers, wholeQueries } from "./transformers.mjs";
 
 const RIVALS = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../bench/node_modules");
@@ -19,14 +20,17 @@ const wasm = await init();
 self.addEventListener("message", ({ data }) => { if (data.memory) self.postMessage({ memory: wasm.memory.buffer.byteLength }); });`;
 
 /** Serves onnxruntime-web's files and, where one is given, a model it quantises dynamically. */
-export function engineOverrides(dynamicModel) {
-  const file = (name) => async (request, response, send) =>
-    send(200, await fs.readFile(name), { "content-type": name.endsWith(".wasm") ? "application/wasm" : "text/javascript" });
+export function engineOverrides(dynamicModel, shapedFolder) {
+  const file = (name) => async (request, response, send) => {
+    const body = await fs.readFile(name);
+    send(200, body, { "content-type": name.endsWith(".wasm") ? "application/wasm" : "text/javascript", "content-length": body.length });
+  };
   const overrides = { "bench_worker.js": (request, response, send) => send(200, TALKING, { "content-type": "text/javascript" }) };
   for (const name of ["ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"]) {
     overrides[`ort/${name}`] = file(path.join(ORT, name));
   }
   for (const [name, from] of Object.entries(RIVAL_FILES)) overrides[name] = file(path.join(RIVALS, from));
+  if (shapedFolder) for (const name of SHAPED_FILES) overrides[`shaped/${name}`] = file(path.join(shapedFolder, name));
   if (dynamicModel) overrides["ort/dynamic.onnx"] = file(dynamicModel);
   return overrides;
 }
@@ -106,7 +110,7 @@ async function race({ tokens, rounds }) {
 }
 
 /** Measures and gives rows for a table. */
-export async function benchEngine(browser, site, { rounds = 9, dynamic = false, root }) {
+export async function benchEngine(browser, site, { rounds = 9, dynamic = false, large = false, root }) {
   const { context, page } = await openPage(browser);
   await page.goto(`${site.url}datasets/FORMAT.md`);
   await page.evaluate(setUp, { base: site.url, model: MODEL, dynamic });
@@ -165,6 +169,16 @@ export async function benchEngine(browser, site, { rounds = 9, dynamic = false, 
     const bytes = await fs.readFile(path.join(root, name)).catch(() => null);
     if (bytes) row(`${what}, compressed (MB)`, (zlib.gzipSync(bytes, { level: 9 }).length / 1e6).toFixed(2));
   }
+  if (large) await benchShaped(page, site, row);
   await context.close();
   return table;
+}
+
+/** A model of BGE-M3's shape: a query of 32 tokens by each, one after the other. */
+async function benchShaped(page, site, row) {
+  for (const who of ["ours", "onnxruntime-web"]) {
+    const found = await page.evaluate(shaped, { who, base: site.url, rounds: 5 });
+    row(`BGE-M3's shape, 32 tokens: ${who} (load s; query ms; WebAssembly memory MB)`,
+      `${(found.load / 1000).toFixed(1)}; ${found.query.toFixed(0)}; ${(found.memory / 1e6).toFixed(0)}`);
+  }
 }
