@@ -2,7 +2,7 @@
 //! model is asked, and what they say holds for every judge and every repeat: an instance must not
 //! drop out of a judge's table because nothing about it was open.
 
-use super::{Judgement, PROGRAMMATIC, VerdictState, edit};
+use super::{Judgement, PROGRAMMATIC, Verdict, VerdictState, edit};
 
 /// The judgement of rules alone, where they decided every requirement and no model was asked. What
 /// a person changed afterwards does not open it again.
@@ -15,8 +15,12 @@ pub fn by_rules_alone(judgements: &[Judgement]) -> Option<&Judgement> {
 
 /// Whether a judgement decides every requirement.
 fn is_whole(judgement: &Judgement) -> bool {
-    let decided = |v: &super::Verdict| v.state != VerdictState::Unscored;
-    !judgement.verdicts.is_empty() && edit::original(judgement).iter().all(decided)
+    let decided = |v: &Verdict| v.state != VerdictState::Unscored;
+    let whole = |verdicts: &[Verdict]| !verdicts.is_empty() && verdicts.iter().all(decided);
+    match judgement.edits.is_empty() {
+        true => whole(&judgement.verdicts),
+        false => whole(&edit::original(judgement)),
+    }
 }
 
 /// All repeats of a judge on one output; what rules decided alone, where they did; empty where the
@@ -63,7 +67,7 @@ pub fn judges<'a>(outputs: impl Iterator<Item = &'a [Judgement]> + Clone) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{Verdict, edit::Note};
+    use crate::judge::edit::Note;
     use VerdictState::{Met, NotMet, Unscored};
 
     fn judgement(judge: &str, repeat: u32, states: &[VerdictState]) -> Judgement {

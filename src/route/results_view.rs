@@ -56,7 +56,7 @@ impl Part {
 pub struct ResultsView {
     pub part: Part,
     pub by: By,
-    /// Only these runs: system and model as one text. All where it is `None`.
+    /// Only the runs of this set-up, by [`crate::run::setup::key`]. All where it is `None`.
     pub of: Option<String>,
     /// The cell of the funnel that is opened: how its requirements ended, and in which group; the
     /// empty group is all.
