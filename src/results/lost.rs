@@ -6,6 +6,7 @@ use crate::results::table::columns;
 use crate::run::lost::funnel::{By, Counts, End, Funnel};
 use crate::run::lost::{GATES, Gate};
 use crate::run::record::RunRecord;
+use crate::run::setup::setups;
 use std::collections::BTreeSet;
 
 /// A line of the table: how a requirement can end.
@@ -137,14 +138,19 @@ fn description(counts: &Counts) -> String {
     )
 }
 
-/// What stands behind a funnel: runs, systems, models, data sets.
+/// What stands behind a funnel: runs, systems, models, data sets; and of how many set-ups, where
+/// runs with other parameters, retrievers or prompts stand beside each other.
 pub fn basis(records: &[&RunRecord]) -> String {
     let one = |text: fn(&RunRecord) -> String| {
         let all: BTreeSet<String> = records.iter().map(|record| text(record)).collect();
         all.into_iter().collect::<Vec<_>>().join(", ")
     };
+    let several = match setups(records.iter().copied()).len() {
+        0 | 1 => String::new(),
+        n => format!(", {n} set-ups together"),
+    };
     format!(
-        "{} runs of {} with {}; {} {}",
+        "{} runs of {} with {}{several}; {} {}",
         records.len(),
         one(|record| record.system_label()),
         one(|record| record.agent.label()),

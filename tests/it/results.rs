@@ -349,6 +349,11 @@ fn rows_say_in_what_they_differ() {
     stricter.params.min_salience = 7.0;
     let mut other = plain.clone();
     other.retriever.model = "all-mpnet-base-v2".to_owned();
+    let basis = iba_lab::results::lost::basis(&[&plain, &stricter, &other]);
+    assert_eq!(
+        basis,
+        "3 runs of IBA-Agent with some-model, 3 set-ups together; iba-mini abababababab"
+    );
     let found = table::build(&arcs([plain, stricter, other]), &[], None, &[]);
     let own = |row: &&TableRow| row.judge == "programmatic";
     let details: Vec<String> = found

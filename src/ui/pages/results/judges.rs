@@ -5,6 +5,7 @@ use crate::results::judges::{Dispute, JudgeLine, Panel, panel};
 use crate::results::paper::Paper;
 use crate::results::table::table_title;
 use crate::run::record::RunRecord;
+use crate::run::setup::setups;
 use crate::score::agreement::{Agreement, Kappa};
 use crate::score::paper::PaperAgreementRow;
 use crate::score::spread::{Band, Spread, band};
@@ -25,12 +26,22 @@ pub fn JudgesSection(
         records.with(|records| panel(&records.iter().map(Arc::as_ref).collect::<Vec<_>>()))
     });
     let nothing = Memo::new(move |_| found.with(|panel| panel.judges.is_empty()));
+    let mixed =
+        Memo::new(move |_| {
+            records.with(|records| match setups(records.iter().map(Arc::as_ref)).len() {
+            0 | 1 => None,
+            n => Some(format!(
+                "These are the runs of {n} set-ups together; choose one above to see its own."
+            )),
+        })
+        });
     view! {
         <section class="block" aria-labelledby="judges-title">
             <h2 id="judges-title">"Judges"</h2>
             <p class="muted">
                 "Only what a model decided counts here: references, checks and people decide the same for every judge. Agreement is between judges: every repeat of one is compared with every repeat of the other."
             </p>
+            <p class="muted" hidden=move || mixed.with(Option::is_none)>{move || mixed.get()}</p>
             <p class="empty" hidden=move || !nothing.get()>
                 "No judge model has judged anything yet. Choose one or several under Settings and run a system, or open a result file."
             </p>
