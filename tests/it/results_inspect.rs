@@ -472,6 +472,9 @@ fn inspect_itself_agrees() {
     wanted["log.json.gz"] = wanted["log.json"].clone();
     wanted["failed.json"] = expected_failed();
     wanted["edited.json"] = expected_edited();
+    wanted["ruled.json"] = expected_ruled();
+    let ruled = inspect::write(&ruled(), &meta()).unwrap();
+    std::fs::write(ours.join("ruled.json"), ruled.json()).unwrap();
     let edited = inspect::write(&edited(), &meta()).unwrap();
     std::fs::write(ours.join("edited.json"), edited.json()).unwrap();
     std::fs::write(ours.join("log.json"), log().json()).unwrap();
@@ -481,6 +484,31 @@ fn inspect_itself_agrees() {
     check(&python, "read", &ours);
     check(&python, "write", &theirs);
     agrees_with_its_summary(&theirs);
+}
+
+/// The records, where rules decided all of i2, so that no model was asked about it.
+fn ruled() -> Vec<RunRecord> {
+    let mut records = records();
+    let all = records.iter_mut();
+    all.filter(|record| record.instance.as_str() == "i2")
+        .for_each(|record| record.judgements.truncate(1));
+    records
+}
+
+/// By hand, as [`expected`]: the rules' verdicts on i2 are those of both scorers, so the other judge
+/// has 0 there and, with nothing else scored, 0 as its mean; one call of the judge was not made.
+fn expected_ruled() -> Value {
+    let mut wanted = expected("x")["x"].clone();
+    let sample = &mut wanted["samples"][1];
+    let events = sample["events"].as_array_mut().unwrap();
+    let model = events.len() - 5..events.len() - 1;
+    events.drain(model);
+    sample["scores"]["judge-model"] = json!({ "r1": "I", "r2": "I" });
+    sample["scores"]["judge-model_mean"] = json!(0.0);
+    wanted["metrics"]["judge-model_mean"] = json!({ "mean": 0.0, "planning": null, "work": 0.0 });
+    wanted["model_usage"]["grader-model"] = json!(321);
+    wanted["role_usage"]["grader"] = json!(321);
+    wanted
 }
 
 /// The records after a person overruled both judges of the first on `r2` and took back a second
