@@ -1,6 +1,6 @@
 // All cores: passages embedded by one worker and by several, and a query beside a background job.
 
-/** Runs in the page: a history's passages embedded by one worker, then by all, as the page shares them out. */
+/** Runs in the page: a history's passages embedded by one worker, then by all, as the page shares them out; and the ratio that the machine allows. */
 export async function passagesTogether({ passages, rounds, cores }) {
   const { startWorker, load, words } = window.bench;
   const workers = await Promise.all(Array.from({ length: cores }, startWorker));
@@ -19,11 +19,20 @@ export async function passagesTogether({ passages, rounds, cores }) {
     }));
     return performance.now() - from;
   };
+  // The same work for each of some workers at once, nothing shared out: what the machine allows.
+  const same = Array.from({ length: 24 }, text);
+  const apart = async (team) => {
+    const from = performance.now();
+    await Promise.all(team.map((worker) => worker.ask({ type: "embed_passages", texts: same })));
+    return performance.now() - from;
+  };
   await run(workers); // compiled to the end before anything counts
-  const times = { one: [], all: [] };
+  const times = { one: [], all: [], bounds: [] };
   for (let round = 0; round < rounds; round += 1) {
     times.one.push(await run(workers.slice(0, 1)));
     times.all.push(await run(workers));
+    const alone = await apart(workers.slice(0, 1));
+    times.bounds.push((cores * alone) / await apart(workers));
   }
   workers.forEach((worker) => worker.end());
   return times;

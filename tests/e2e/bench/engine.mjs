@@ -141,8 +141,8 @@ export async function benchEngine(browser, site, { rounds = 9, dynamic = false, 
   row("engine memory with the model, after 256 tokens (MB)", ((await page.evaluate(() => window.bench.worker.memory())) / 1e6).toFixed(1));
   const cores = await page.evaluate(() => navigator.hardwareConcurrency);
   const team = await page.evaluate(passagesTogether, { passages: 96, rounds: 5, cores });
-  row(`96 passages: one worker, ${cores} workers (ms; ratio)`,
-    `${median(team.one).toFixed(0)}, ${median(team.all).toFixed(0)}; ${(median(team.one) / median(team.all)).toFixed(2)}`);
+  row(`96 passages: one worker, ${cores} workers (ms; ratio; ratio of as many that share no work)`,
+    `${median(team.one).toFixed(0)}, ${median(team.all).toFixed(0)}; ${(median(team.one) / median(team.all)).toFixed(2)}; ${median(team.bounds).toFixed(2)}`);
   const waits = await page.evaluate(queriesBesideWork, { queries: 30 });
   row("a query alone, beside a background job, longest wait more (ms)",
     `${median(waits.alone).toFixed(1)}, ${median(waits.beside).toFixed(1)}; ${(Math.max(...waits.beside) - median(waits.alone)).toFixed(1)}`);
