@@ -68,6 +68,9 @@ enum Command {
         /// Folder with model_int8.onnx and tokenizer.json
         #[arg(long)]
         model: PathBuf,
+        /// What a passage is
+        #[arg(long, value_enum, default_value_t = Chunks::Tokens)]
+        chunks: Chunks,
         /// The model's longest input, special tokens included
         #[arg(long, default_value_t = 256)]
         max_tokens: u32,
@@ -134,11 +137,16 @@ enum Chunks {
     Sentences,
 }
 
-impl From<Chunks> for ChunkUnit {
-    fn from(chunks: Chunks) -> Self {
-        match chunks {
-            Chunks::Tokens => Self::Tokens,
-            Chunks::Sentences => Self::Sentences,
+impl Chunks {
+    /// The published parameters with these passages.
+    fn params(self) -> Params {
+        let chunk_unit = match self {
+            Chunks::Tokens => ChunkUnit::Tokens,
+            Chunks::Sentences => ChunkUnit::Sentences,
+        };
+        Params {
+            chunk_unit,
+            ..Params::default()
         }
     }
 }
@@ -157,9 +165,12 @@ pub fn main() -> ExitCode {
         Command::Retrieval {
             folder,
             model,
+            chunks,
             max_tokens,
-        } => Dataset::open(&folder)
-            .and_then(|dataset| retrieval::evidence_recall(&dataset, &model, max_tokens)),
+        } => Dataset::open(&folder).and_then(|dataset| {
+            let chunking = chunks.params().chunking();
+            retrieval::evidence_recall(&dataset, &model, max_tokens, chunking)
+        }),
         Command::Embed { model, max_tokens } => standard_input().and_then(|bytes| {
             let text = String::from_utf8_lossy(&bytes);
             retrieval::embed_lines(&text, &model, max_tokens)
@@ -245,15 +256,11 @@ fn run_eval(
     (system, chunks): (System, Chunks),
     json: bool,
 ) -> Result<String, LabError> {
-    let params = Params {
-        chunk_unit: chunks.into(),
-        ..Params::default()
-    };
     let evaluation = eval::evaluate(
         &Dataset::open(folder)?,
         model,
         system,
-        &params,
+        &chunks.params(),
         &|_| true,
         &Cache::default(),
     )?;

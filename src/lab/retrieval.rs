@@ -66,16 +66,16 @@ pub fn evidence_recall(
     dataset: &Dataset,
     model: &Path,
     max_tokens: u32,
+    chunking: Chunking,
 ) -> Result<String, LabError> {
     let model = Model::load(model, max_tokens)?;
-    let chunking = Chunking::default();
     let sets = dataset.manifest.embeddings.iter();
     let mut fitting = sets.filter(|set| set.model_sha256 == model.sha256 && chunking.fits(set));
     let set = fitting.next();
     let (mut found, mut total) = ([[0usize; RANKS.len()]; RETRIEVERS.len()], 0);
     for shard in &dataset.manifest.shards {
         let (loaded, _) = dataset.shard(shard)?;
-        let vectors = vectors(dataset, (set, shard), &loaded, &model.embedder)?;
+        let vectors = vectors(dataset, (set, shard), &loaded, (&model.embedder, chunking))?;
         total += add(&mut found, &loaded, vectors, &model.embedder)?;
         eprintln!("{}", shard.id);
     }
@@ -128,7 +128,7 @@ fn vectors(
     dataset: &Dataset,
     (set, shard): (Option<&EmbeddingSet>, &ShardRef),
     loaded: &Shard,
-    embedder: &Embedder,
+    (embedder, chunking): (&Embedder, Chunking),
 ) -> Result<VectorFile, LabError> {
     match set.and_then(|set| set.files.get(&shard.id)) {
         Some(file) => {
@@ -137,7 +137,7 @@ fn vectors(
         }
         None => {
             let sessions = &loaded.history.sessions;
-            embed_sessions(embedder, sessions, Chunking::default(), &|_, _| {}).map_err(refused)
+            embed_sessions(embedder, sessions, chunking, &|_, _| {}).map_err(refused)
         }
     }
 }
