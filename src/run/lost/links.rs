@@ -21,6 +21,10 @@ use serde::{Deserialize, Serialize};
 /// the same instance (`tests/engine/lost_similarity.rs`).
 pub const SIMILAR: f64 = 0.4;
 
+/// Cosine from which the nearest entry counts although it is below [`SIMILAR`], when it rests on a
+/// passage of the requirement's own evidence.
+pub const SIMILAR_AND_CITED: f64 = 0.25;
+
 /// Links of the requirements that were followed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Links {

@@ -324,7 +324,10 @@ fn step(gate: Gate, wanted: Wanted<'_>, stages: &[StageRecord]) -> Step {
             let link = wanted
                 .links
                 .map(|(by, links)| (by, links.extracted.as_ref()));
-            if !by_link(&mut step, link) {
+            if cites(wanted, outcome, link) {
+                by_citation(&mut step, wanted, outcome);
+                step.link = link.and_then(|(_, link)| link.cloned());
+            } else if !by_link(&mut step, link) {
                 by_citation(&mut step, wanted, outcome);
             }
         }
@@ -336,6 +339,26 @@ fn step(gate: Gate, wanted: Wanted<'_>, stages: &[StageRecord]) -> Step {
 fn by_verdict(step: &mut Step, met: bool) {
     step.means = Means::Verdict;
     step.passed = if met { Passed::Some } else { Passed::Nothing };
+}
+
+/// Whether the nearest preference rests on a passage of the evidence and is not far from the
+/// requirement, so that similarity alone would deny what stands there.
+fn cites(
+    wanted: Wanted<'_>,
+    outcome: &StageOutcome,
+    link: Option<(&LinkedBy, Option<&Link>)>,
+) -> bool {
+    let (Some((LinkedBy::Similarity { .. }, Some(link))), StageOutcome::Preferences { items }) =
+        (link, outcome)
+    else {
+        return false;
+    };
+    let near = link
+        .similarity
+        .is_some_and(|near| near >= links::SIMILAR_AND_CITED);
+    let own = |id: &PassageId| wanted.sessions.contains(&session_of(id));
+    let mut same = items.iter().filter(|item| item.text == link.entry);
+    !link.found && near && same.any(|item| item.passages.iter().any(own))
 }
 
 /// Whether a link decided the step.

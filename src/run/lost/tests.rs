@@ -486,3 +486,41 @@ fn a_run_that_reads_no_history_has_nothing_to_follow() {
     let path = check(false, None, Planted::default(), Loss::Unknown);
     assert!(path.sentence().contains("no stage that reads the history"));
 }
+
+#[test]
+fn the_nearest_preference_counts_when_it_rests_on_the_evidence() {
+    let sessions = [SessionId::from("s1")];
+    let near = |similarity: f64| RequirementLinks {
+        requirement: "r1".into(),
+        extracted: Some(Link {
+            found: false,
+            entry: "x".to_owned(),
+            similarity: Some(similarity),
+        }),
+        planned: None,
+        by: None,
+    };
+    let end = |similarity: f64, cited: &'static str| {
+        let planted = Planted {
+            cited: Some(vec![cited]),
+            plan: None,
+            ..full(&["s1#0"])
+        };
+        let (by, links) = (LinkedBy::Similarity { threshold: 0.4 }, near(similarity));
+        let wanted = Wanted {
+            sessions: &sessions,
+            dynamic: false,
+            slot: None,
+            accept: &[],
+            links: Some((&by, &links)),
+            disputed: false,
+            donor: false,
+        };
+        let path = trace(wanted, &stages(&planted));
+        (path.loss, path.means(Gate::Extracted))
+    };
+    assert_eq!(end(0.3, "s1#0"), (Loss::At(Gate::Output), Means::Citation));
+    let denied = (Loss::At(Gate::Extracted), Means::Similarity);
+    assert_eq!(end(0.3, "s7#0"), denied, "it rests on something else");
+    assert_eq!(end(0.1, "s1#0"), denied, "it says something else");
+}

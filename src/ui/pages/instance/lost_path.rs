@@ -21,7 +21,12 @@ pub(super) fn LostPath(page: Page, path: Path) -> impl IntoView {
         .collect();
     let reasons = (!reasons.is_empty())
         .then(|| view! { <p class="muted lost-reasons">{reasons.join("; ")}</p> });
-    let entries = path.steps.iter().filter_map(entry).collect_view();
+    // What came behind the loss would only contradict it.
+    let until = path
+        .steps
+        .iter()
+        .filter(|step| at(loss).is_none_or(|gate| step.gate <= gate));
+    let entries = until.filter_map(entry).collect_view();
     let steps = path
         .steps
         .into_iter()
@@ -49,10 +54,14 @@ fn entry(step: &Step) -> Option<impl IntoView + use<>> {
         }
         (Means::Similarity, None) => "nothing to compare with".to_owned(),
         (Means::Slot, _) => "by the values named".to_owned(),
+        (Means::Citation, Some(near)) => {
+            format!("it rests on the evidence and is near by similarity {near:.2}")
+        }
         _ => "by a judge model".to_owned(),
     };
     let gate = step.gate.label();
-    let words = match (link.found, link.entry.is_empty()) {
+    let found = link.found || step.means == Means::Citation;
+    let words = match (found, link.entry.is_empty()) {
         (true, false) => format!("{gate}: “{}”", link.entry),
         (true, true) => format!("{gate}: yes"),
         (false, false) => format!("not {gate}; the nearest entry is “{}”", link.entry),
