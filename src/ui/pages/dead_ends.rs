@@ -7,6 +7,7 @@ use crate::run::dead_ends::{Known, dead_ends};
 use crate::run::qa::as_requirements;
 use crate::run::record::{Mode, RunStatus};
 use crate::ui::files::{ask, is_example};
+use crate::ui::parts::after_frames;
 use crate::ui::state::{Lab, lab};
 use leptos::prelude::*;
 
@@ -21,6 +22,12 @@ pub fn DeadEnds(props: StoredValue<InstanceProps>) -> impl IntoView {
             false => Vec::new(),
         },
     );
+    // The lines stand above all the rest, and a link may open far below.
+    Effect::new(move |_| {
+        if run.with(Option::is_some) || lines.with(|lines| !lines.is_empty()) {
+            after_frames(1, || window().scroll_to_with_x_and_y(0.0, 0.0));
+        }
+    });
     let said = move || {
         let lines = lines.get().into_iter();
         lines

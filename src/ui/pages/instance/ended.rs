@@ -21,7 +21,7 @@ pub(super) fn Ended(page: Page) -> impl IntoView {
     let words = move || watched.get().then(|| words(page)).flatten();
     let look = move |_| {
         page.show_tab(Tab::Outcome);
-        scroll::to("zone-outcome");
+        scroll::to_start("zone-outcome");
     };
     view! {
         {move || words().map(|words| view! {

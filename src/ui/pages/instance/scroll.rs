@@ -10,18 +10,23 @@ const FRAMES: u32 = 30;
 
 /// Scrolls the element with this id into view as soon as it is drawn.
 pub(super) fn to(id: &str) {
-    when_drawn(id.to_owned(), FRAMES);
+    when_drawn(id.to_owned(), ScrollLogicalPosition::Nearest, FRAMES);
 }
 
-fn when_drawn(id: String, frames: u32) {
+/// Scrolls to where the element begins.
+pub(super) fn to_start(id: &str) {
+    when_drawn(id.to_owned(), ScrollLogicalPosition::Start, FRAMES);
+}
+
+fn when_drawn(id: String, place: ScrollLogicalPosition, frames: u32) {
     after_frames(1, move || {
         if let Some(element) = document().get_element_by_id(&id) {
             let options = ScrollIntoViewOptions::new();
             options.set_behavior(ScrollBehavior::Smooth);
-            options.set_block(ScrollLogicalPosition::Nearest);
+            options.set_block(place);
             element.scroll_into_view_with_scroll_into_view_options(&options);
         } else if frames > 0 {
-            when_drawn(id, frames - 1);
+            when_drawn(id, place, frames - 1);
         }
     });
 }

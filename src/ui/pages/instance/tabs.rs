@@ -1,6 +1,7 @@
 //! On a narrow screen one zone shows at a time; the tab bar chooses it.
 
 use super::page::Page;
+use super::scroll;
 use crate::run::focus::Tab;
 use crate::run::outcome::Tally;
 use leptos::prelude::*;
@@ -33,7 +34,10 @@ pub(super) fn Tabs(page: Page) -> impl IntoView {
                 class="inst-tab"
                 aria-pressed=move || chosen().to_string()
                 aria-controls=format!("zone-{}", word(tab))
-                on:click=move |_| page.show_tab(tab)
+                on:click=move |_| {
+                    page.show_tab(tab);
+                    scroll::to_start(&format!("zone-{}", word(tab)));
+                }
             >
                 {label}
                 <span class="inst-tab-note">{move || note(page, tab)}</span>
