@@ -231,11 +231,13 @@ fn write(lab: Lab, rows: Vec<String>) {
     let Route::Results { query } = lab.route.get_untracked() else {
         return;
     };
-    let others = query.0.into_iter().filter(|(name, _)| name != "row");
-    let query: Query = others
-        .chain(rows.into_iter().map(|row| ("row".to_owned(), row)))
-        .collect();
-    lab.replace(Route::Results { query });
+    let others = query.0.iter().filter(|(name, _)| name != "row").cloned();
+    let rows = rows.into_iter().map(|row| ("row".to_owned(), row));
+    let chosen: Query = others.chain(rows).collect();
+    // Where nothing was chosen the address stays: the visitor may be leaving.
+    if chosen != query {
+        lab.replace(Route::Results { query: chosen });
+    }
 }
 
 /// Where a run can be looked at.
