@@ -16,12 +16,10 @@ use leptos::prelude::*;
 pub fn DeadEnds(props: StoredValue<InstanceProps>) -> impl IntoView {
     let lab = lab();
     let run = Memo::new(move |_| missing_run(lab));
-    let lines = Memo::new(
-        move |_| match lab.followed.get() && run.with(Option::is_none) {
-            true => lines(lab, props),
-            false => Vec::new(),
-        },
-    );
+    let lines = Memo::new(move |_| match lab.followed.get() {
+        true => lines(lab, props, run.with(Option::is_some)),
+        false => Vec::new(),
+    });
     // The lines stand above all the rest, and a link may open far below.
     Effect::new(move |_| {
         if run.with(Option::is_some) || lines.with(|lines| !lines.is_empty()) {
@@ -103,7 +101,8 @@ fn missing(lab: Lab, run: String) -> impl IntoView {
     }
 }
 
-fn lines(lab: Lab, props: StoredValue<InstanceProps>) -> Vec<String> {
+/// What else leads nowhere. Where the run is missing, its steps are no news.
+fn lines(lab: Lab, props: StoredValue<InstanceProps>, no_run: bool) -> Vec<String> {
     let (run, history, hidden) =
         props.with_value(|props| (props.run, props.history.clone(), props.hidden.clone()));
     if run.status.get() == Some(RunStatus::Running) || !lab.runner.restored.get() {
@@ -131,7 +130,10 @@ fn lines(lab: Lab, props: StoredValue<InstanceProps>) -> Vec<String> {
         questions: !hidden.qa.is_empty(),
     };
     lab.route.with(|route| match route {
-        Route::Instance { query, .. } => dead_ends(query.pairs(), &known),
+        Route::Instance { query, .. } => {
+            let told = |name: &str| no_run && matches!(name, "stage" | "nth");
+            dead_ends(query.pairs().filter(|(name, _)| !told(name)), &known)
+        }
         _ => Vec::new(),
     })
 }
