@@ -189,11 +189,9 @@ impl Opened {
 
     fn show(self, lab: Lab, shown: bool) {
         let sought = self.sought.try_update(Option::take).flatten();
-        let here = |run: &String| {
-            lab.route
-                .with_untracked(|route| route.named_run() == Some(run))
-        };
-        let found = sought.is_some_and(|run| here(&run) && untrack(|| self.has(&run)));
+        // Its view shows the run by now, and the visitor may have gone on since the first file.
+        let begins = lab.route.with_untracked(|route| *route == Route::Start);
+        let found = sought.is_some_and(|run| !begins && untrack(|| self.has(&run)));
         if shown && !found {
             lab.go(&Route::Results {
                 query: Query::default(),
