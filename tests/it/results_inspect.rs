@@ -589,6 +589,26 @@ fn expected_edited() -> Value {
 }
 
 #[test]
+fn embedding_calls_are_information_and_never_a_chat() {
+    let file = inspect::write(&[failed_call("i9")], &meta()).unwrap();
+    let log: Value = serde_json::from_str(&file.json().replace("NaN", "null")).unwrap();
+    let events = log["samples"][0]["events"].as_array().unwrap();
+    let mut told = events.iter().filter(|e| e["source"] == "iba.embedding");
+    let event = told.next().expect("the call is told");
+    assert_eq!(event["event"], "info");
+    assert_eq!(
+        event["span_id"], events[0]["id"],
+        "within the system's span"
+    );
+    assert_eq!(event["data"]["model"], "bge-m3");
+    assert_eq!(event["data"]["sent"]["texts"], 12);
+    assert_eq!(event["data"]["usage"]["input_tokens"], 40);
+    assert!(told.next().is_none());
+    let chats = events.iter().filter(|e| e["event"] == "model");
+    assert!(chats.clone().count() > 0 && chats.clone().all(|e| e["model"] != "bge-m3"));
+}
+
+#[test]
 fn changed_verdicts_come_back_with_their_authors() {
     let mut wanted = edited();
     wanted.sort_by(|a, b| (a.epoch, &a.instance).cmp(&(b.epoch, &b.instance)));
@@ -611,7 +631,9 @@ fn expected_failed() -> Value {
     let mut wanted = expected("x")["x"].clone();
     let events = wanted["samples"][0]["events"].as_array().unwrap().clone();
     // No judge was asked: the events end with the system's span.
-    let system = &events[..events.len() - 9];
+    let mut system = events[..events.len() - 9].to_vec();
+    // Calls of an embedding endpoint are no chats, so Inspect shows them as information.
+    system.insert(1, json!("info iba.embedding"));
     wanted["samples"] = json!([{
         "id": "i9", "epoch": 1, "target": ["Requirement 1"], "error": "The judge gave no answer.",
         "completion": "Orders noodles.\n\n{\n  \"dish\": \"noodles\",\n  \"count\": 2,\n  \"spicy\": false,\n  \"note\": null\n}",
@@ -623,8 +645,8 @@ fn expected_failed() -> Value {
         ("status", json!("error")),
         ("epochs", json!(1)),
         ("metrics", json!({})),
-        ("model_usage", json!({ "agent-model": 107 })),
-        ("role_usage", json!({ "agent": 107 })),
+        ("model_usage", json!({ "agent-model": 107, "bge-m3": 40 })),
+        ("role_usage", json!({ "agent": 107, "embedding": 40 })),
     ] {
         wanted[key] = value;
     }

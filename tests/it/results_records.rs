@@ -81,7 +81,36 @@ pub fn failed_call(instance: &str) -> RunRecord {
         },
         ended_ms: None,
         judgements: Vec::new(),
+        embedding_calls: vec![embedding_call()],
         ..record(instance, 1, "daily_consumption", &[VerdictState::Met])
+    }
+}
+
+/// Passages embedded by an endpoint before the first stage.
+fn embedding_call() -> CallRecord {
+    CallRecord {
+        role: "embedding".to_owned(),
+        base_url: "https://embed.example/v1".to_owned(),
+        request: Chat {
+            model: "bge-m3".to_owned(),
+            ..Chat::default()
+        },
+        reply: Reply {
+            text: "12 vectors of 1024 numbers".to_owned(),
+            usage: Some(Usage {
+                input: Some(40),
+                output: None,
+                cached: None,
+                reasoning: None,
+            }),
+            ..Reply::default()
+        },
+        prompt: PromptRef::default(),
+        started_ms: START,
+        duration_ms: 250.0,
+        from_journal: false,
+        retries: 1,
+        sent: serde_json::Map::from_iter([("texts".to_owned(), json!(12))]),
     }
 }
 

@@ -19,6 +19,7 @@ pub fn of_record(record: &RunRecord) -> Vec<Event> {
     for (n, stage) in record.stages.iter().enumerate() {
         log.stage(stage, &record.stages[n + 1..]);
     }
+    log.embedding(f64::INFINITY);
     let judged = log.last_ms;
     log.end(system, judged);
     if !record.judgements.is_empty() {
@@ -45,6 +46,8 @@ struct Events<'a> {
     open: Vec<String>,
     spans: usize,
     last_ms: f64,
+    /// Calls of an embedding endpoint that are told already.
+    embedded: usize,
 }
 
 impl<'a> Events<'a> {
@@ -56,6 +59,7 @@ impl<'a> Events<'a> {
             open,
             spans: 0,
             last_ms: record.started_ms,
+            embedded: 0,
         }
     }
 
@@ -95,12 +99,14 @@ impl<'a> Events<'a> {
 
     fn stage(&mut self, stage: &StageRecord, later: &[StageRecord]) {
         let name = name_of(&stage.stage);
+        self.embedding(stage.started_ms);
         let span = self.begin("iba.stage", &name, stage.started_ms);
         for call in &stage.calls {
             self.call(call);
         }
         self.tools(stage, later);
         let done = stage.started_ms + stage.duration_ms;
+        self.embedding(done);
         let data = json!({ "outcome": stage.outcome, "notes": stage.notes });
         self.push(
             done,
@@ -110,6 +116,30 @@ impl<'a> Events<'a> {
             },
         );
         self.end(span, done);
+    }
+
+    /// Calls of an embedding endpoint that began until then. They are no chats, so they are no model
+    /// events either; Inspect's statistics count their tokens all the same.
+    fn embedding(&mut self, until_ms: f64) {
+        let record = self.record;
+        for call in &record.embedding_calls[self.embedded..] {
+            if call.started_ms > until_ms {
+                break;
+            }
+            self.embedded += 1;
+            let data = json!({
+                "model": call.request.model,
+                "returned_model": call.reply.model,
+                "base_url": call.base_url,
+                "sent": call.sent,
+                "usage": call.reply.usage.as_ref().map(usage::convert),
+                "seconds": seconds(call.duration_ms),
+                "retries": call.retries,
+            });
+            let source = "iba.embedding".to_owned();
+            self.push(call.started_ms, EventBody::Info { source, data });
+            self.last_ms = self.last_ms.max(call.started_ms + call.duration_ms);
+        }
     }
 
     /// The tool calls of a controller's turn. What the model was told stands in its next turn; the
