@@ -22,7 +22,7 @@ use crate::browser::clock::now_ms;
 use crate::browser::env::Source;
 use crate::judge::panel::{JudgeModel, Panel};
 use crate::run::batch::Pending;
-use crate::run::record::{Mode, RunRecord, RunStatus, Variant};
+use crate::run::record::{BY_WORDS, Mode, RunRecord, RunStatus, Variant};
 use crate::run::replay::Tape;
 use crate::run::supply;
 use crate::settings::Settings;
@@ -265,7 +265,12 @@ impl Runner {
             Source::Replay(_) => StageMemo::new(),
             _ => self.memo(&work),
         };
+        let began_by_words = self.records.with_untracked(|records| {
+            let mut before = records.iter().filter(|record| record.id == plan.id);
+            before.any(|record| record.retriever.model == BY_WORDS)
+        });
         Some(Task {
+            began_by_words,
             memo,
             lab,
             edge,

@@ -32,6 +32,9 @@ impl Task {
     /// one, and that is said.
     pub(super) async fn searchable(&self) -> Result<Searchable, String> {
         let (shard_id, read) = self.read_history().await?;
+        if self.began_by_words {
+            return self.prepare_words(&shard_id, &read.history).await;
+        }
         match &self.retriever.model {
             // Words need no vectors, so nobody is asked for any.
             ModelChoice::Endpoint if self.retriever.method != SearchMethod::Lexical => {
@@ -168,12 +171,7 @@ impl Task {
         let (spans, texts, _) = cut.map_err(engine_said)?;
         let embedded = remote.passages(&texts, &shown, abort).await;
         let (known, hashes) = embedded.map_err(|error| said(&error, error.hint().as_deref()))?;
-        let mut file = VectorFile::new(known.dim());
-        for (span, hash) in spans.into_iter().zip(&hashes) {
-            if let Some((scale, row)) = known.get(hash) {
-                file.push_row(span, scale, row);
-            }
-        }
+        let file = VectorFile::of_texts(spans, &known, &hashes);
         let key = format!(
             "{}@{}",
             self.work.open.dataset.history_key(shard_id, chunking),

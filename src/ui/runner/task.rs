@@ -61,6 +61,8 @@ pub struct Task {
     pub memo: StageMemo,
     /// As it was chosen when the run was started.
     pub retriever: Retriever,
+    /// It goes on with a run that found its passages by words.
+    pub began_by_words: bool,
     /// The embedding endpoint, once it is asked.
     pub remote: RefCell<Option<Rc<Remote>>>,
     /// What the visitor chooses while the model is on its way.
