@@ -63,9 +63,15 @@
     else document.addEventListener("DOMContentLoaded", done, { once: true });
   });
 
+  // The smallest module with a vector instruction.
+  const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+
   const start = async () => {
     if (typeof WebAssembly !== "object") {
       throw new Error("this browser has no WebAssembly; any browser since 2023 has");
+    }
+    if (!WebAssembly.validate(new Uint8Array(SIMD))) {
+      throw new Error("this browser's WebAssembly has no SIMD, which any browser since 2023 has: update it, or open the page in another one");
     }
     const program = await import(new URL(js, document.baseURI));
     await ready;

@@ -39,6 +39,8 @@ pub enum WorkerError {
     Failed(String),
     #[error("the engine stopped unexpectedly: {0}")]
     Died(String),
+    #[error("the engine got no more memory from this browser and had to stop")]
+    OutOfMemory,
     #[error("the engine did not start within {0} seconds")]
     NoAnswer(u32),
     #[error(
@@ -57,6 +59,9 @@ impl WorkerError {
         match self {
             Self::Died(_) => Some(
                 "Run again: a new engine is started, and answered model calls are not paid twice.",
+            ),
+            Self::OutOfMemory => Some(
+                "Close other tabs or choose a smaller embedding model, then try again: a new engine is started.",
             ),
             Self::NoAnswer(_) => Some("Check the connection and reload the page."),
             Self::OtherRelease { .. } => Some("Reload the page to get both from the same release."),
@@ -285,6 +290,20 @@ fn hear(line: &Weak<Line>, data: &JsValue) {
     }
 }
 
+/// A program that gets no more memory ends without a word, in an instruction that is never reached
+/// otherwise; a panic would have been told before.
+fn is_out_of_memory(text: &str) -> bool {
+    let text = text.to_lowercase();
+    [
+        "unreachable",
+        "out of memory",
+        "memory allocation",
+        "array buffer allocation",
+    ]
+    .iter()
+    .any(|sign| text.contains(sign))
+}
+
 /// A worker that could not be loaded sends a plain event without text.
 fn die(line: &Weak<Line>, event: &ErrorEvent) {
     let text = Reflect::get(event, &"message".into())
@@ -292,8 +311,10 @@ fn die(line: &Weak<Line>, event: &ErrorEvent) {
         .and_then(|text| text.as_string());
     let text = text.filter(|text| !text.is_empty());
     if let Some(line) = line.upgrade() {
-        line.end(WorkerError::Died(
-            text.unwrap_or_else(|| "its program could not be loaded".to_owned()),
-        ));
+        line.end(match text {
+            Some(text) if is_out_of_memory(&text) => WorkerError::OutOfMemory,
+            Some(text) => WorkerError::Died(text),
+            None => WorkerError::Died("its program could not be loaded".to_owned()),
+        });
     }
 }

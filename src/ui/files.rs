@@ -9,6 +9,7 @@ use crate::browser::drop::Dropped;
 use crate::browser::fetch::{self, Freshness};
 use crate::browser::files::{self, FileError, MAX_FILE, PickedFile};
 use crate::browser::page;
+use crate::embed::registry::folder;
 use crate::results::{LoadedResult, inspect};
 use crate::route::{DatasetKey, Query, Route};
 use crate::run::backup::Backup;
@@ -71,13 +72,20 @@ impl Opened {
         self.sought.set(Some(run.to_owned()));
     }
 
-    /// Opens whatever was dropped or picked: a dataset when there is a manifest, else result files.
+    /// Opens whatever was dropped or picked: a dataset when there is a manifest, an embedding model
+    /// when there are files that only models have, else result files.
     pub fn open(self, lab: Lab, files: Vec<PickedFile>) {
         if files.is_empty() {
             return;
         }
-        if files.iter().any(|file| name(&file.path) == "manifest.json") {
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        if paths.iter().any(|path| name(path) == "manifest.json") {
             lab.data.open_files(lab, files);
+        } else if folder::is_model(&paths) {
+            lab.go(&Route::Settings);
+            lab.shelf.look_in(lab, files);
+        } else if let Some(problem) = nothing_known(&paths) {
+            lab.notices.bad(problem);
         } else {
             late::run(lab, Errand::ResultFiles(files));
         }
@@ -200,6 +208,26 @@ impl Opened {
     }
 }
 
+/// What is missing in a folder in which nothing is known, if that is what was dropped.
+fn nothing_known(paths: &[&str]) -> Option<Problem> {
+    const RESULTS: [&str; 7] = [".json", ".jsonl", ".gz", ".eval", ".zip", ".csv", ".tsv"];
+    let (folder, _) = paths.first()?.split_once('/')?;
+    let may_be_result = |path: &&str| {
+        let name = name(path).to_lowercase();
+        RESULTS.iter().any(|end| name.ends_with(end))
+    };
+    if paths.iter().any(may_be_result) {
+        return None;
+    }
+    let text = format!(
+        "“{folder}” was dropped, and nothing in it is known here: a dataset has a manifest.json, an embedding model an ONNX file and its tokenizer.json, and there is no result file either"
+    );
+    Some(Problem::new(
+        text,
+        Some("Drop the folder that holds those files itself."),
+    ))
+}
+
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -277,7 +305,7 @@ pub fn DropAnywhere() -> impl IntoView {
     on_cleanup(move || listeners.into_iter().for_each(|listener| listener.remove()));
     view! {
         <div class="drop-over" hidden=move || !over.get() aria-hidden="true">
-            <p>"Drop a result file, outputs to be judged (.jsonl), or the folder of a dataset"</p>
+            <p>"Drop a result file, outputs to be judged (.jsonl), or the folder of a dataset or of an embedding model"</p>
         </div>
     }
 }

@@ -117,6 +117,24 @@ pub fn choose(paths: &[&str]) -> Chosen {
     chosen
 }
 
+/// Files that only models have.
+const TELLING: [&str; 7] = [
+    "tokenizer.json",
+    "model.safetensors",
+    "pytorch_model.bin",
+    "sentencepiece.bpe.model",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+];
+
+/// Whether dropped files are meant as a model, even one that lacks something.
+pub fn is_model(paths: &[&str]) -> bool {
+    let name = |path: &&str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut names = paths.iter().map(name);
+    names.any(|name| name.ends_with(".onnx") || TELLING.contains(&name.as_str()))
+}
+
 fn said_in(path: &str) -> Option<&'static str> {
     // The longest that fits: `1_Pooling/config.json` also ends in `config.json`.
     let fits = SAYING.into_iter().filter(|name| ends_in(path, name));
@@ -177,6 +195,19 @@ mod tests {
             "https://a b/",
         ] {
             assert_eq!(Folder::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_known_even_if_it_lacks_its_graph() {
+        for (paths, expected) in [
+            (&["m/onnx/model.onnx"][..], true),
+            (&["m/README.md", "m/tokenizer.json"], true),
+            (&["model.safetensors", "config.json"], true),
+            (&["runs/one.json", "runs/config.json", "notes.md"], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_model(paths), expected, "{paths:?}");
         }
     }
 

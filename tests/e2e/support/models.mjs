@@ -5,6 +5,7 @@ import path from "node:path";
 
 /**
  * Serves the folder of a model from another origin. `faults` by file name: `missing`, `html`, `corrupt`,
+ * `declared` (the size that is told before anything is fetched), `replace` (a pair of texts of equal length),
  * `cut` (so many bytes of the first answers, then the connection breaks), `pad` (bytes added to the end).
  */
 export async function serveModel(folder, { cors = true, ranges = true, faults = {}, etag = '"v1"' } = {}) {
@@ -22,6 +23,8 @@ export async function serveModel(folder, { cors = true, ranges = true, faults = 
     if (fault.missing || !name || !fs.existsSync(file) || fs.statSync(file).isDirectory()) return end(404, {}, "not found");
     let body = fs.readFileSync(file);
     if (fault.corrupt) { body = Buffer.from(body); body.fill(0xff, 0, 64); }
+    if (fault.replace) body = Buffer.from(body.toString("latin1").replaceAll(...fault.replace), "latin1");
+    if (fault.declared && request.method === "HEAD") return end(200, { "content-length": fault.declared });
     if (fault.pad) body = Buffer.concat([body, Buffer.alloc(fault.pad)]);
     const known = { "content-type": "application/octet-stream", "last-modified": "Sat, 28 Nov 2026 10:00:00 GMT" };
     const asked = state.ranges && /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
