@@ -12,6 +12,7 @@ pub enum FileKind {
     Dimensions,
     Shard,
     Vectors,
+    Graph,
 }
 
 impl FileKind {
@@ -23,6 +24,7 @@ impl FileKind {
             FileKind::Dimensions => "dimensions file",
             FileKind::Shard => "shard",
             FileKind::Vectors => "vector file",
+            FileKind::Graph => "graph file",
         }
     }
 
@@ -32,7 +34,7 @@ impl FileKind {
             FileKind::Manifest => 8 * MIB,
             FileKind::Index | FileKind::Dimensions => 32 * MIB,
             FileKind::Shard => 64 * MIB,
-            FileKind::Vectors => 256 * MIB,
+            FileKind::Vectors | FileKind::Graph => 256 * MIB,
         }
     }
 
@@ -41,7 +43,7 @@ impl FileKind {
         match self {
             FileKind::Manifest => 16 * MIB,
             FileKind::Index | FileKind::Dimensions => 128 * MIB,
-            FileKind::Shard | FileKind::Vectors => 256 * MIB,
+            FileKind::Shard | FileKind::Vectors | FileKind::Graph => 256 * MIB,
         }
     }
 }

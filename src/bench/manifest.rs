@@ -86,6 +86,18 @@ pub struct EmbeddingSet {
     pub chunk_overlap: u32,
     /// Shard id to vector file (format: [`crate::embed::vectors`]).
     pub files: BTreeMap<String, FileRef>,
+    /// The HNSW graph over all of them (format: [`crate::search::graph`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<FileRef>,
+}
+
+impl EmbeddingSet {
+    /// Names the vectors as a whole, in the order in which their passages are numbered: SHA-256 of the
+    /// hashes of their files by shard id, a line each.
+    pub fn vectors_sha256(&self) -> String {
+        let lines = self.files.values().map(|file| format!("{}\n", file.sha256));
+        super::hash::sha256_hex(lines.collect::<String>().as_bytes())
+    }
 }
 
 /// What the list of instances needs to know about one of them.
@@ -116,6 +128,7 @@ impl Manifest {
     /// Every file the dataset consists of, the manifest itself left out.
     pub fn files(&self) -> impl Iterator<Item = (FileKind, &FileRef)> {
         let vectors = self.embeddings.iter().flat_map(|set| set.files.values());
+        let graphs = self.embeddings.iter().flat_map(|set| &set.graph);
         [
             (FileKind::Index, &self.index),
             (FileKind::Dimensions, &self.dimensions),
@@ -127,6 +140,7 @@ impl Manifest {
                 .map(|shard| (FileKind::Shard, &shard.file)),
         )
         .chain(vectors.map(|file| (FileKind::Vectors, file)))
+        .chain(graphs.map(|file| (FileKind::Graph, file)))
     }
 }
 

@@ -4,17 +4,17 @@
 
 use super::abort::Abort;
 use super::dataset::{Dataset, DatasetError};
-use super::engine::{EngineProgress, OnEngineProgress, steps};
-use super::fetch;
+use super::engine::{EngineError, EngineProgress, OnEngineProgress, steps};
+use super::fetch::{self, OnProgress};
 use super::worker_client::{WorkerClient, WorkerError};
-use crate::bench::manifest::EmbeddingSet;
 use crate::embed::spec::Arithmetic;
-use crate::embed::{ChunkUnit, Chunking};
+use crate::llm::LlmError;
 use crate::search::HnswParams;
 use crate::worker::protocol::{Answer, CollectionHit, Request, SearchMethod};
-use js_sys::Uint8Array;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+pub use super::sources::{Maker, Source, Vectors};
 
 /// Name of the one collection of a worker.
 const KEY: &str = "all";
@@ -29,21 +29,34 @@ pub enum CollectionError {
     Dataset(DatasetError),
     #[error("{0}")]
     Worker(WorkerError),
+    #[error("{0}")]
+    Engine(EngineError),
+    /// A sentence about the embedding endpoint, and what to do about it.
+    #[error("{0}")]
+    Endpoint(String, Option<String>),
+    /// They are neither shipped nor kept, and nobody has allowed to make them.
+    #[error("the vectors have not been made yet")]
+    NotMade,
 }
 
 impl CollectionError {
     /// What the visitor can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Dataset(error) => error.hint(),
             Self::Worker(error) => error.hint(),
+            Self::Engine(error) => error.hint(),
+            Self::Endpoint(_, hint) => hint.as_deref(),
+            Self::NotMade => None,
         }
     }
 
     pub fn is_cancelled(&self) -> bool {
         matches!(
             self,
-            Self::Dataset(DatasetError::Cancelled) | Self::Worker(WorkerError::Cancelled)
+            Self::Dataset(DatasetError::Cancelled)
+                | Self::Worker(WorkerError::Cancelled)
+                | Self::Engine(EngineError::Cancelled)
         )
     }
 }
@@ -57,6 +70,21 @@ impl From<DatasetError> for CollectionError {
 impl From<WorkerError> for CollectionError {
     fn from(error: WorkerError) -> Self {
         Self::Worker(error)
+    }
+}
+
+impl From<EngineError> for CollectionError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<LlmError> for CollectionError {
+    fn from(error: LlmError) -> Self {
+        match error {
+            LlmError::Cancelled => Self::Worker(WorkerError::Cancelled),
+            error => Self::Endpoint(error.to_string(), error.hint()),
+        }
     }
 }
 
@@ -75,19 +103,32 @@ pub type Found = (Vec<Vec<CollectionHit>>, f64);
 /// All passages of a dataset, and perhaps the graph over them.
 pub struct Collection {
     dataset: Rc<Dataset>,
-    set: EmbeddingSet,
+    source: Source,
     plain: WorkerClient,
     graph: RefCell<Option<Rc<WorkerClient>>>,
     rows: u32,
     has_texts: bool,
 }
 
+/// A graph that can be searched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Linked {
+    pub params: HnswParams,
+    /// What building or loading it took.
+    pub millis: f64,
+    /// It came with the dataset.
+    pub shipped: bool,
+    /// Why the one that came with the dataset is not used.
+    pub refused: Option<String>,
+}
+
 impl Collection {
-    /// Loads the vectors of `set`, one shard after another, and the texts of a dataset of moderate
-    /// size.
+    /// Loads the vectors of all shards, one after another, and the texts of a dataset of moderate
+    /// size. Vectors that are neither shipped nor kept are made only if that is allowed.
     pub async fn open(
         dataset: Rc<Dataset>,
-        set: EmbeddingSet,
+        source: Source,
+        may_make: bool,
         progress: &OnEngineProgress,
         abort: &Abort,
     ) -> Result<Self, CollectionError> {
@@ -95,10 +136,16 @@ impl Collection {
         let bytes: u64 = shards.iter().map(|shard| shard.file.bytes).sum();
         let has_texts = bytes <= TEXTS_UP_TO;
         let plain = WorkerClient::start(Arithmetic::Int8).await?;
-        let rows = fill(&plain, (&dataset, &set, has_texts), progress, abort).await?;
+        let filling = Filling {
+            dataset: &dataset,
+            source: &source,
+            texts: has_texts,
+            may_make,
+        };
+        let rows = filling.fill(&plain, progress, abort).await?;
         Ok(Self {
             dataset,
-            set,
+            source,
             plain,
             graph: RefCell::default(),
             rows,
@@ -116,37 +163,91 @@ impl Collection {
         self.has_texts
     }
 
-    /// The vectors that are searched.
-    pub fn set(&self) -> &EmbeddingSet {
-        &self.set
+    /// Where the vectors that are searched come from.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
-    /// Whether a graph has been built and lives.
+    /// Whether a graph has been built or loaded and lives.
     pub fn has_graph(&self) -> bool {
         let graph = self.graph.borrow();
         graph.as_ref().is_some_and(|worker| worker.is_alive())
     }
 
-    /// Builds the graph and gives the milliseconds it took. When the switch is pulled its worker is
+    /// Loads the graph that the dataset ships, or builds one. When the switch is pulled its worker is
     /// ended; exact searches go on in the meantime.
-    pub async fn build_graph(
+    pub async fn link(
         &self,
         params: HnswParams,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<f64, CollectionError> {
+    ) -> Result<Linked, CollectionError> {
         self.graph.take();
         let worker = WorkerClient::start(Arithmetic::Int8).await?;
-        let source = (&*self.dataset, &self.set, self.has_texts);
-        fill(&worker, source, progress, abort).await?;
-        let key = KEY.to_owned();
-        let request = Request::BuildGraph { key, params };
-        let (answer, _) = worker.ask(request, &[], steps(progress), abort).await?;
-        let Answer::GraphBuilt { millis, .. } = answer else {
+        let filling = Filling {
+            dataset: &self.dataset,
+            source: &self.source,
+            texts: self.has_texts,
+            may_make: true,
+        };
+        filling.fill(&worker, progress, abort).await?;
+        let (loaded, refused) = match self.load_graph(&worker, params, progress, abort).await {
+            Ok(loaded) => (loaded, None),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let shipped = loaded.is_some();
+        let answer = match loaded {
+            Some(answer) => answer,
+            None => {
+                let key = KEY.to_owned();
+                let request = Request::BuildGraph { key, params };
+                worker.ask(request, &[], steps(progress), abort).await?.0
+            }
+        };
+        let Answer::GraphBuilt { millis, params, .. } = answer else {
             return Err(WorkerError::Confused.into());
         };
         self.graph.replace(Some(Rc::new(worker)));
-        Ok(millis)
+        Ok(Linked {
+            params,
+            millis,
+            shipped,
+            refused,
+        })
+    }
+
+    /// The graph that came with the dataset, if there is one for these vectors.
+    async fn load_graph(
+        &self,
+        worker: &WorkerClient,
+        params: HnswParams,
+        progress: &OnEngineProgress,
+        abort: &Abort,
+    ) -> Result<Option<Answer>, CollectionError> {
+        let Vectors::Shipped(set) = &self.source.vectors else {
+            return Ok(None);
+        };
+        let told = Rc::clone(progress);
+        let bytes: OnProgress = Rc::new(move |progress| {
+            told(EngineProgress {
+                what: "loading the dataset's graph".to_owned(),
+                done: progress.done,
+                total: progress.total,
+            });
+        });
+        let Some(file) = self.dataset.graph(set, &bytes, abort).await? else {
+            return Ok(None);
+        };
+        let request = Request::LoadGraph {
+            key: KEY.to_owned(),
+            vectors: set.vectors_sha256(),
+            ef_search: params.ef_search,
+        };
+        // A copy of its own: buffers that are handed over are gone here, and the cache may keep this one.
+        let buffer = file.slice(0, file.length()).buffer();
+        let (answer, _) = worker.ask(request, &[buffer], None, abort).await?;
+        Ok(Some(answer))
     }
 
     /// Searches by the graph where the method says so, else all passages.
@@ -174,48 +275,75 @@ impl Collection {
     }
 }
 
-/// Gives a worker every shard's vectors, and its sessions too if texts are wanted; gives the number
-/// of passages.
-async fn fill(
-    worker: &WorkerClient,
-    (dataset, set, texts): (&Dataset, &EmbeddingSet, bool),
-    progress: &OnEngineProgress,
-    abort: &Abort,
-) -> Result<u32, CollectionError> {
-    let (mut rows, quiet) = (0, fetch::silent());
-    let total = set.files.len() as u64;
-    for (done, part) in set.files.keys().enumerate() {
-        progress(EngineProgress {
-            what: "loading histories".to_owned(),
-            done: done as u64,
-            total: Some(total),
-        });
-        let chunking = Chunking {
-            unit: ChunkUnit::Tokens,
-            tokens: set.chunk_tokens,
-            overlap: set.chunk_overlap,
-        };
-        let vectors = dataset.vectors(part, &set.model_sha256, chunking, &quiet, abort);
-        let Some(vectors) = vectors.await? else {
-            continue;
-        };
-        let sessions = match texts {
-            true => {
-                let shard = dataset.shard(part, &quiet, abort).await?;
-                shard.history.sessions.clone()
+/// What goes into a worker.
+struct Filling<'a> {
+    dataset: &'a Dataset,
+    source: &'a Source,
+    /// Sessions, too.
+    texts: bool,
+    may_make: bool,
+}
+
+impl Filling<'_> {
+    /// Gives a worker every shard's vectors, and its sessions if texts are wanted; gives the number of
+    /// passages.
+    async fn fill(
+        &self,
+        worker: &WorkerClient,
+        progress: &OnEngineProgress,
+        abort: &Abort,
+    ) -> Result<u32, CollectionError> {
+        let (mut rows, quiet) = (0, fetch::silent());
+        // By id: graphs number passages so.
+        let mut parts: Vec<&str> = self
+            .dataset
+            .manifest
+            .shards
+            .iter()
+            .map(|s| s.id.as_str())
+            .collect();
+        parts.sort_unstable();
+        let total = parts.len();
+        for (done, part) in parts.into_iter().enumerate() {
+            progress(EngineProgress {
+                what: "loading histories".to_owned(),
+                done: done as u64,
+                total: Some(total as u64),
+            });
+            let told = Rc::clone(progress);
+            let counted: OnEngineProgress = Rc::new(move |progress: EngineProgress| {
+                told(EngineProgress {
+                    what: format!("history {} of {total}: {}", done + 1, progress.what),
+                    ..progress
+                });
+            });
+            let vectors = self
+                .source
+                .vectors(self.dataset, part, self.may_make, &counted, abort);
+            let Some(vectors) = vectors.await? else {
+                continue;
+            };
+            let sessions = match self.texts {
+                true => {
+                    let shard = self.dataset.shard(part, &quiet, abort).await?;
+                    shard.history.sessions.clone()
+                }
+                false => Vec::new(),
+            };
+            let request = Request::Collect {
+                key: KEY.to_owned(),
+                part: part.to_owned(),
+                sessions,
+            };
+            match worker
+                .ask(request, &[vectors.buffer()], None, abort)
+                .await?
+                .0
+            {
+                Answer::Collected { rows: now } => rows = now,
+                _ => return Err(WorkerError::Confused.into()),
             }
-            false => Vec::new(),
-        };
-        let request = Request::Collect {
-            key: KEY.to_owned(),
-            part: part.clone(),
-            sessions,
-        };
-        let buffer = Uint8Array::from(vectors.as_slice()).buffer();
-        match worker.ask(request, &[buffer], None, abort).await?.0 {
-            Answer::Collected { rows: now } => rows = now,
-            _ => return Err(WorkerError::Confused.into()),
         }
+        Ok(rows)
     }
-    Ok(rows)
 }

@@ -9,7 +9,7 @@ use crate::bench::error::{DataError, Warning};
 use crate::bench::hidden::ScenarioDimensions;
 use crate::bench::index::{self, IndexReader};
 use crate::bench::limits::FileKind;
-use crate::bench::manifest::{self, IndexEntry, Manifest};
+use crate::bench::manifest::{self, EmbeddingSet, IndexEntry, Manifest};
 use crate::bench::shard::{Shard, ShardReader};
 use crate::bench::unpack::unpack;
 use crate::embed::Chunking;
@@ -102,8 +102,7 @@ impl Dataset {
         progress: &OnProgress,
         abort: &Abort,
     ) -> Result<Option<Vec<u8>>, DatasetError> {
-        let made_so =
-            |set: &&manifest::EmbeddingSet| set.model_sha256 == model_sha256 && chunking.fits(set);
+        let made_so = |set: &&EmbeddingSet| set.model_sha256 == model_sha256 && chunking.fits(set);
         let set = self.manifest.embeddings.iter().find(made_so);
         let Some(file) = set.and_then(|set| set.files.get(shard)) else {
             return Ok(None);
@@ -117,6 +116,20 @@ impl Dataset {
             &bytes.to_vec(),
             FileKind::Vectors.unpacked(),
         )?))
+    }
+
+    /// The graph over the vectors of a set, if shipped.
+    pub async fn graph(
+        &self,
+        set: &EmbeddingSet,
+        progress: &OnProgress,
+        abort: &Abort,
+    ) -> Result<Option<Uint8Array>, DatasetError> {
+        let Some(file) = &set.graph else {
+            return Ok(None);
+        };
+        let bytes = self.origin.file(FileKind::Graph, file, progress, abort);
+        Ok(Some(bytes.await?))
     }
 
     /// The preference dimensions of all scenarios: for the reader after "reveal", never for an agent.

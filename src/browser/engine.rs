@@ -6,11 +6,11 @@ use super::clock::sleep;
 use super::error::BrowserError;
 use super::fetch::FetchError;
 use super::model;
-use super::pool::{Pool, Setup};
+use super::pool::Pool;
 use super::worker_client::{OnStep, WorkerClient, WorkerError};
 use crate::bench::hidden::Check;
 use crate::bench::visible::History;
-use crate::embed::kept::{self, TextVectors};
+use crate::embed::kept::TextVectors;
 use crate::embed::registry::KeptModel;
 use crate::embed::spec::Arithmetic;
 use crate::embed::{ChunkSpan, Chunking, Hit, VectorFile};
@@ -22,6 +22,8 @@ use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
+
+mod making;
 
 pub use super::model::{EngineProgress, ModelInfo, OnEngineProgress};
 
@@ -174,6 +176,17 @@ impl Engine {
         self.worker().await.map(drop)
     }
 
+    /// What the model is, without loading it.
+    pub async fn info(&self, abort: &Abort) -> Result<ModelInfo, EngineError> {
+        if let Some(info) = self.0.loaded.borrow().model.clone() {
+            return Ok(info);
+        }
+        match &self.0.own {
+            Some(own) => Ok(ModelInfo::kept(Rc::clone(own))),
+            None => model::shipped(&self.0.cache, abort).await,
+        }
+    }
+
     /// Loads the embedding model, once.
     pub async fn ensure_model(
         &self,
@@ -182,13 +195,10 @@ impl Engine {
     ) -> Result<ModelInfo, EngineError> {
         let _turn = self.turn(abort).await?;
         let worker = self.worker().await?;
-        if let Some(info) = self.0.loaded.borrow().model.clone() {
+        let info = self.info(abort).await?;
+        if self.0.loaded.borrow().model.is_some() {
             return Ok(info);
         }
-        let info = match &self.0.own {
-            Some(own) => ModelInfo::kept(Rc::clone(own)),
-            None => model::shipped(&self.0.cache, abort).await?,
-        };
         let spec = info.spec.clone().with(self.0.wanted.get());
         let mut worker = worker;
         loop {
@@ -250,18 +260,13 @@ impl Engine {
         };
         let mut vectors = shipped.or(kept);
         if vectors.is_none() {
+            let source = (history, chunking);
             let (made, too_long) = self
-                .make_vectors(&worker, history, chunking, progress, abort)
+                .make_and_keep(&worker, &place, source, progress, abort)
                 .await?;
-            self.0.cache.keep_made(&place, &made).await;
             opened = Opened {
                 too_long: Some(too_long),
             };
-            let count = Uint8Array::from(too_long.to_le_bytes().as_slice());
-            self.0
-                .cache
-                .keep_made(&format!("{place}/too-long"), &count)
-                .await;
             vectors = Some(made);
         }
         let buffers: Vec<_> = vectors.iter().map(Uint8Array::buffer).collect();
@@ -515,69 +520,6 @@ impl Engine {
             .borrow()
             .clone()
             .filter(|worker| worker.is_alive())
-    }
-
-    /// The vector file of a history, and how many of its passages are longer than the model reads:
-    /// texts embedded before from what was kept, the others on all
-    /// cores.
-    async fn make_vectors(
-        &self,
-        worker: &Rc<WorkerClient>,
-        history: &History,
-        chunking: Chunking,
-        progress: &OnEngineProgress,
-        abort: &Abort,
-    ) -> Result<(Uint8Array, u32), EngineError> {
-        let (spans, texts, too_long) = cut(worker, history, chunking, progress, abort).await?;
-        let model = self.0.loaded.borrow().model.clone();
-        let info = model.ok_or_else(|| {
-            EngineError::Model("it has to be loaded before a history is embedded".to_owned())
-        })?;
-        let known = RefCell::new(self.known_texts(&info).await);
-        let hashes: Vec<_> = texts.iter().map(|text| kept::hash(text)).collect();
-        let missing = hashes.iter().zip(&texts);
-        let missing = missing.filter(|(hash, _)| known.borrow().get(hash).is_none());
-        let (new, texts): (Vec<_>, Vec<String>) =
-            missing.map(|(hash, text)| (*hash, text.clone())).unzip();
-        let setup = Setup {
-            cache: &self.0.cache,
-            info: &info,
-            spec: &info.spec.clone().with(self.0.wanted.get()),
-            arithmetic: self.arithmetic(),
-        };
-        let before = known.borrow().len();
-        let keep = |at: usize, vector: &[f32]| known.borrow_mut().insert(new[at], vector);
-        let work = (texts.as_slice(), &keep as &dyn Fn(usize, &[f32]));
-        let pool = &self.0.pool;
-        let embedded = pool.embed(worker, setup, work, progress, abort).await;
-        let known = known.into_inner();
-        if known.len() > before {
-            let bytes = Uint8Array::from(known.encode().as_slice());
-            self.0
-                .cache
-                .keep_made(&self.vectors_key("texts"), &bytes)
-                .await;
-        }
-        let mut file = VectorFile::new(info.dim);
-        if embedded.is_ok() {
-            for (span, hash) in spans.into_iter().zip(&hashes) {
-                let (scale, row) = known.get(hash).ok_or(WorkerError::Confused)?;
-                file.push_row(span, scale, row);
-            }
-        }
-        self.0.loaded.borrow_mut().texts = Some(known);
-        embedded?;
-        Ok((Uint8Array::from(file.encode().as_slice()), too_long))
-    }
-
-    /// Vectors of texts of the loaded model, from this visit or earlier ones.
-    async fn known_texts(&self, info: &ModelInfo) -> TextVectors {
-        if let Some(known) = self.0.loaded.borrow_mut().texts.take() {
-            return known;
-        }
-        let kept = self.0.cache.made(&self.vectors_key("texts")).await;
-        let kept = kept.and_then(|bytes| TextVectors::decode(&bytes.to_vec(), info.dim));
-        kept.unwrap_or_else(|| TextVectors::new(info.dim))
     }
 
     /// The living worker; call it with the turn taken.

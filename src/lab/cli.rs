@@ -1,7 +1,7 @@
 //! The command line: arguments in, sentences out.
 
 use super::dataset::open::Dataset;
-use super::dataset::{build, describe, embed, source, synth, validate};
+use super::dataset::{build, describe, embed, graph, source, synth, validate};
 use super::error::{Finding, LabError};
 use super::native_env::Cache;
 use super::{decode, eval, read, record, retrieval};
@@ -9,6 +9,7 @@ use crate::agent::trace::System;
 use crate::bench::error::Warning;
 use crate::embed::ChunkUnit;
 use crate::run::record::Params;
+use crate::search::HnswParams;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -113,6 +114,19 @@ enum DatasetCommand {
         #[arg(long, default_value_t = 256)]
         max_tokens: u32,
     },
+    /// Add an HNSW graph over the vectors of all passages to a dataset folder
+    Index {
+        folder: PathBuf,
+        /// Only over the vectors of this model
+        #[arg(long)]
+        model: Option<String>,
+        /// Candidates held while a passage is linked: more takes longer and finds more
+        #[arg(long, default_value_t = HnswParams::default().ef_construction, value_parser = at_least_one)]
+        ef_construction: usize,
+        /// Of the layers' random choice
+        #[arg(long, default_value_t = HnswParams::default().seed)]
+        seed: u64,
+    },
     /// Count what is in a dataset folder
     Describe { folder: PathBuf },
     /// Make a dataset of the paper's full size for load tests; its links mean nothing
@@ -197,6 +211,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "it takes a whole number from 1".to_owned())
+}
+
 fn standard_input() -> Result<Vec<u8>, LabError> {
     let mut bytes = Vec::new();
     std::io::stdin()
@@ -230,6 +249,19 @@ fn run(command: DatasetCommand) -> Result<String, LabError> {
                 folder.display(),
                 set.model
             ))
+        }
+        DatasetCommand::Index {
+            folder,
+            model,
+            ef_construction,
+            seed,
+        } => {
+            let params = HnswParams {
+                ef_construction,
+                seed,
+                ..HnswParams::default()
+            };
+            graph::index(Dataset::open(&folder)?, model.as_deref(), params)
         }
         DatasetCommand::Describe { folder } => describe::describe(&Dataset::open(&folder)?),
         DatasetCommand::Synth {

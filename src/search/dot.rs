@@ -21,10 +21,9 @@ mod kernel {
             .sum()
     }
 
-    /// [`dot_wide`] of four rows that lie one after the other.
-    pub fn four_dots_wide(rows: &[i8], query: &[i16]) -> [i32; 4] {
-        let width = query.len();
-        std::array::from_fn(|n| dot_wide(&rows[n * width..(n + 1) * width], query))
+    /// [`dot_wide`] of four rows.
+    pub fn four_dots_wide(rows: [&[i8]; 4], query: &[i16]) -> [i32; 4] {
+        rows.map(|row| dot_wide(row, query))
     }
 
     /// Sum of products of two rows of equal length.
@@ -89,26 +88,27 @@ mod kernel {
         total(i32x4_add(i32x4_add(a, b), i32x4_add(c, d))) + rest
     }
 
-    /// [`dot_wide`] of four rows that lie one after the other; the query is loaded once for all.
-    pub fn four_dots_wide(rows: &[i8], query: &[i16]) -> [i32; 4] {
+    /// [`dot_wide`] of four rows; the query is loaded once for all.
+    pub fn four_dots_wide(rows: [&[i8]; 4], query: &[i16]) -> [i32; 4] {
         let width = query.len();
-        assert_eq!(rows.len(), 4 * width, "four rows as wide as the query");
+        assert!(
+            rows.iter().all(|row| row.len() == width),
+            "rows as wide as the query"
+        );
         let mut sums = [i32x4_splat(0); 4];
         let (blocks, rest) = query.as_chunks::<8>();
         for (at, block) in blocks.iter().enumerate() {
             let block = load(block);
-            for (row, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: row < 4 and the block ends within the width, so these 8 bytes lie within
-                // the 4 · width bytes of the rows; any alignment will do.
-                let bytes =
-                    unsafe { i16x8_load_extend_i8x8(rows.as_ptr().add(row * width + 8 * at)) };
+            for (row, sum) in rows.iter().zip(&mut sums) {
+                // SAFETY: the block ends within the width, and so do these 8 bytes within the row;
+                // any alignment will do.
+                let bytes = unsafe { i16x8_load_extend_i8x8(row.as_ptr().add(8 * at)) };
                 *sum = i32x4_add(*sum, i32x4_dot_i16x8(bytes, block));
             }
         }
         let from = width - rest.len();
         std::array::from_fn(|row| {
-            let bytes = &rows[row * width + from..(row + 1) * width];
-            let pairs = bytes.iter().zip(rest);
+            let pairs = rows[row][from..].iter().zip(rest);
             let rest: i32 = pairs.map(|(x, y)| i32::from(*x) * i32::from(*y)).sum();
             total(sums[row]) + rest
         })
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn four_rows_at_once_are_four_rows() {
-        for width in [0, 1, 7, 8, 37] {
+        for width in [0usize, 1, 7, 8, 37] {
             let rows: Vec<i8> = (0..4 * width).map(|n| (n % 23) as i8 - 11).collect();
             let query: Vec<i16> = (0..width as i16).map(|n| n - 5).collect();
             let by_one: Vec<i32> = (0..4)
@@ -183,7 +183,8 @@ mod tests {
                     pairs.map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
                 })
                 .collect();
-            assert_eq!(four_dots_wide(&rows, &query).to_vec(), by_one, "{width}");
+            let four = std::array::from_fn(|n| &rows[n * width as usize..(n + 1) * width as usize]);
+            assert_eq!(four_dots_wide(four, &query).to_vec(), by_one, "{width}");
         }
     }
 

@@ -11,8 +11,39 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Exact {
     rows: Arc<Rows>,
-    /// Length of the longest row: 1, give or take quantisation.
-    longest: f32,
+}
+
+/// A query in bytes, and what that loses.
+pub(super) struct Query {
+    /// The bytes, widened for the dot product.
+    pub wide: Vec<i16>,
+    /// What turns them back into components.
+    pub scale: f32,
+    /// Length of what was lost.
+    lost: f32,
+}
+
+impl Query {
+    pub(super) fn new(query: &[f32]) -> Self {
+        let mut bytes = Vec::with_capacity(query.len());
+        let scale = quantise(query, &mut bytes);
+        let pairs = query.iter().zip(&bytes);
+        let lost: f32 = pairs
+            .map(|(x, b)| (x - f32::from(*b) * scale).powi(2))
+            .sum();
+        Self {
+            wide: bytes.into_iter().map(i16::from).collect(),
+            scale,
+            lost: lost.sqrt(),
+        }
+    }
+
+    /// How far a score by bytes can be from the true one, if no row is longer than `longest`.
+    pub(super) fn slack(&self, longest: f32) -> f32 {
+        // Cauchy-Schwarz: the lost part of the query changes no score by more than this. The
+        // rounding of the float sums comes on top.
+        self.lost * longest + 1e-5
+    }
 }
 
 impl Exact {
@@ -23,9 +54,7 @@ impl Exact {
 
     /// Searches rows that others may search, too.
     pub fn over(rows: Arc<Rows>) -> Self {
-        let lengths = (0..rows.len()).map(|index| rows.length(index));
-        let longest = lengths.fold(0.0, f32::max);
-        Self { rows, longest }
+        Self { rows }
     }
 
     /// Number of rows.
@@ -50,30 +79,20 @@ impl Exact {
 
     /// The rows whose float score can be among the `k` best, judged by the quantised query.
     fn candidates(&self, query: &[f32], k: usize) -> Vec<usize> {
-        let mut bytes = Vec::with_capacity(query.len());
-        let scale = quantise(query, &mut bytes);
-        let lost = query
-            .iter()
-            .zip(&bytes)
-            .map(|(x, b)| (x - f32::from(*b) * scale).powi(2))
-            .sum::<f32>();
-        // Cauchy-Schwarz: the lost part of the query changes no score by more than this. The
-        // rounding of the float sums comes on top.
-        let slack = lost.sqrt() * self.longest + 1e-5;
-        let wide: Vec<i16> = bytes.iter().map(|byte| i16::from(*byte)).collect();
-        let mut best = Best::new(k, 2.0 * slack);
+        let query = Query::new(query);
+        let mut best = Best::new(k, 2.0 * query.slack(self.rows.longest()));
         let mut offer = |index: usize, dot: i32| {
-            best.offer(index, dot as f32 * self.rows.scale(index) * scale);
+            best.offer(index, dot as f32 * self.rows.scale(index) * query.scale);
         };
         let whole = self.len() / 4 * 4;
         for first in (0..whole).step_by(4) {
-            let dots = four_dots_wide(self.rows.four(first), &wide);
+            let dots = four_dots_wide(self.rows.four(first), &query.wide);
             for (n, dot) in dots.into_iter().enumerate() {
                 offer(first + n, dot);
             }
         }
         for index in whole..self.len() {
-            offer(index, dot_wide(self.rows.row(index), &wide));
+            offer(index, dot_wide(self.rows.row(index), &query.wide));
         }
         best.into_rows()
     }

@@ -1,11 +1,15 @@
-//! Approximate search over many vectors: the HNSW graph of instant-distance. It pays for whole
-//! benchmarks, not for one persona: building takes minutes for two hundred thousand rows, cannot be
-//! interrupted, and so belongs in a worker of its own that can be ended.
+//! Approximate search over many vectors: the HNSW graph of instant-distance, walked by rows of bytes.
+//! It pays for whole benchmarks, not for one persona: building takes minutes for two hundred thousand
+//! rows, cannot be interrupted, and so belongs in a worker of its own that can be ended. A graph that
+//! was built once can be kept as a file ([`Graph`]).
 
 use super::dot::dot_i8;
+use super::exact::Query;
+use super::graph::{Graph, GraphError, lead_back};
+use super::walk::Walk;
 use super::{HnswParams, Index, Rows, best_first};
-use crate::embed::vectors::quantise;
-use instant_distance::{Builder, HnswMap, Point, Search};
+use instant_distance::{Builder, Point};
+use serde::{Deserialize, Serialize, Serializer};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,11 +19,14 @@ const TOLD: usize = 250;
 
 /// An HNSW graph over quantised rows. It walks by the inner products of bytes; what it finds is
 /// scored in floats, as [`super::Exact`] does it.
+///
+/// Of the layers that instant-distance builds, the walk takes the lowest; the upper ones only serve
+/// to find a place to begin at, for which as many of their rows as the root of all are compared at
+/// once.
 pub struct Hnsw {
     rows: Arc<Rows>,
-    map: HnswMap<Place, u32>,
-    /// Working memory of the search, which is as long as the rows are many.
-    search: RefCell<Search>,
+    graph: Graph,
+    walk: RefCell<Walk>,
 }
 
 impl Hnsw {
@@ -30,51 +37,102 @@ impl Hnsw {
         params: HnswParams,
         step: impl Fn(usize, usize) + Send + Sync + 'static,
     ) -> Self {
-        let all = Arc::new(Site {
-            watch: Some(Watch::new(rows.len(), Box::new(step))),
-            rows: Arc::clone(&rows),
-        });
-        let numbers: Vec<u32> = (0..rows.len() as u32).collect();
-        let place = |at: &u32| Place {
-            site: Arc::clone(&all),
-            at: *at,
-        };
-        let places = numbers.iter().map(place).collect();
-        let builder = Builder::default()
-            .ef_construction(params.ef_construction)
-            .ef_search(params.ef_search)
-            .seed(params.seed);
+        let graph = link(&rows, params, Box::new(step));
+        Self::over(rows, graph)
+    }
+
+    /// Uses a graph that was kept. `vectors` names the rows, as [`Graph::encode`] has it.
+    pub fn load(
+        rows: Arc<Rows>,
+        (file, vectors): (&[u8], &str),
+        ef_search: usize,
+    ) -> Result<Self, GraphError> {
+        let mut graph = Graph::decode(file, rows.len(), vectors)?;
+        graph.params.ef_search = ef_search;
+        Ok(Self::over(rows, graph))
+    }
+
+    fn over(rows: Arc<Rows>, graph: Graph) -> Self {
         Self {
-            map: builder.build(places, numbers),
             rows,
-            search: RefCell::default(),
+            graph,
+            walk: RefCell::default(),
         }
+    }
+
+    /// The graph, to be kept.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
     }
 }
 
 impl Index for Hnsw {
     fn search(&self, query: &[f32], k: usize) -> Vec<(u32, f32)> {
-        let mut bytes = Vec::with_capacity(query.len());
-        let scale = quantise(query, &mut bytes);
-        let query_place = Place {
-            site: Arc::new(Site {
-                rows: Arc::new(Rows::new(query.len(), vec![scale], bytes)),
-                watch: None,
-            }),
-            at: 0,
-        };
-        let mut search = self.search.borrow_mut();
-        let found = self.map.search(&query_place, &mut search);
+        if k == 0 || self.rows.is_empty() {
+            return Vec::new();
+        }
+        let quantised = Query::new(query);
+        let mut walk = self.walk.borrow_mut();
+        let source = (&self.graph, &*self.rows);
+        let near = walk.nearest(source, &quantised.wide, self.graph.params.ef_search.max(k));
+        // What can be among the best k by its float score.
+        let last = near.get(k - 1).map_or(f32::NEG_INFINITY, |near| near.score);
+        let floor = last * quantised.scale - 2.0 * quantised.slack(self.rows.longest());
         let mut buffer = Vec::with_capacity(query.len());
-        let hits = found.map(|item| {
-            let row = *item.value;
-            (row, self.rows.score(row as usize, query, &mut buffer))
-        });
+        let hits = near
+            .iter()
+            .take_while(|near| near.score * quantised.scale >= floor)
+            .map(|near| {
+                let score = self.rows.score(near.row as usize, query, &mut buffer);
+                (near.row, score)
+            });
         best_first(hits.collect(), k)
     }
 }
 
-/// A row by its number, so that the graph holds no second copy of it.
+/// The lowest layer as instant-distance writes it out. Its points are in the order of insertion.
+#[derive(Deserialize)]
+struct Layers {
+    points: Vec<u32>,
+    /// Places in `points`; the largest number stands for none.
+    zero: Vec<Vec<u32>>,
+}
+
+fn link(rows: &Arc<Rows>, params: HnswParams, step: Box<Step>) -> Graph {
+    let site = Arc::new(Site {
+        watch: Watch::new(rows.len(), step),
+        rows: Arc::clone(rows),
+    });
+    let place = |at| Place {
+        site: Arc::clone(&site),
+        at,
+    };
+    let (hnsw, _) = Builder::default()
+        .ef_construction(params.ef_construction)
+        .seed(params.seed)
+        .build_hnsw((0..rows.len() as u32).map(place).collect());
+    let written = serde_json::to_vec(&hnsw).expect("a graph is numbers only");
+    drop(hnsw);
+    let Layers { points, zero } =
+        serde_json::from_slice(&written).expect("instant-distance writes points and layers");
+    drop(written);
+    // From the order of insertion to that of the rows.
+    let mut places = vec![0; points.len()];
+    for (place, row) in points.iter().enumerate() {
+        places[*row as usize] = place;
+    }
+    let neighbours = places.iter().map(|place| {
+        let places = zero[*place].iter();
+        let rows = places.filter_map(|other| points.get(*other as usize));
+        rows.copied().collect()
+    });
+    let mut neighbours: Vec<Vec<u32>> = neighbours.collect();
+    lead_back(&mut neighbours);
+    let entries = points.len().isqrt();
+    Graph::new(params, points[..entries].to_vec(), neighbours)
+}
+
+/// A row by its number, so that building holds no second copy of it.
 #[derive(Clone)]
 struct Place {
     site: Arc<Site>,
@@ -83,21 +141,25 @@ struct Place {
 
 struct Site {
     rows: Arc<Rows>,
-    /// None for a query.
-    watch: Option<Watch>,
+    watch: Watch,
 }
 
 impl Point for Place {
     fn distance(&self, other: &Self) -> f32 {
         let (a, b) = (self.at as usize, other.at as usize);
-        let site = &*self.site;
-        if let Some(watch) = &site.watch {
-            watch.measured_from(a);
-        }
-        let (rows, others) = (&site.rows, &other.site.rows);
-        1.0 - dot_i8(rows.row(a), others.row(b)) as f32 * rows.scale(a) * others.scale(b)
+        let Site { rows, watch } = &*self.site;
+        watch.measured_from(a);
+        1.0 - dot_i8(rows.row(a), rows.row(b)) as f32 * rows.scale(a) * rows.scale(b)
     }
 }
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u32(self.at)
+    }
+}
+
+type Step = dyn Fn(usize, usize) + Send + Sync;
 
 /// Counts insertions, of which instant-distance tells nothing: it measures from a row to others for
 /// the first time when that row is inserted.
@@ -105,11 +167,11 @@ struct Watch {
     seen: Vec<AtomicBool>,
     done: AtomicUsize,
     every: usize,
-    step: Box<dyn Fn(usize, usize) + Send + Sync>,
+    step: Box<Step>,
 }
 
 impl Watch {
-    fn new(rows: usize, step: Box<dyn Fn(usize, usize) + Send + Sync>) -> Self {
+    fn new(rows: usize, step: Box<Step>) -> Self {
         Self {
             seen: (0..rows).map(|_| AtomicBool::new(false)).collect(),
             done: AtomicUsize::new(0),

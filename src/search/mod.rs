@@ -4,12 +4,18 @@
 pub mod dot;
 pub mod exact;
 #[cfg(feature = "engine")]
+pub mod graph;
+#[cfg(feature = "engine")]
 pub mod hnsw;
 pub mod lexical;
 pub mod params;
 pub mod rows;
+#[cfg(feature = "engine")]
+mod walk;
 
 pub use exact::Exact;
+#[cfg(feature = "engine")]
+pub use graph::{Graph, GraphError};
 #[cfg(feature = "engine")]
 pub use hnsw::Hnsw;
 pub use lexical::Lexical;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Neighbours of a row on the upper layers of the graph, and half of those on the lowest;
+/// Half of the neighbours that a row gets on the lowest layer of the graph, which is walked;
 /// instant-distance fixes it.
 pub const M: usize = 32;
 
@@ -15,6 +15,17 @@ pub struct HnswParams {
     pub ef_search: usize,
     /// Of the layers' random choice.
     pub seed: u64,
+}
+
+impl HnswParams {
+    /// For so many rows: among more of them the nearest lie further apart in the graph, and a wider
+    /// walk finds as many of them. Measured at 50,000 and at 200,000 rows.
+    pub fn for_rows(rows: usize) -> Self {
+        Self {
+            ef_search: (rows / 200).clamp(100, 1000),
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for HnswParams {

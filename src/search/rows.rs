@@ -9,6 +9,7 @@ pub struct Rows {
     dim: usize,
     scales: Vec<f32>,
     bytes: Vec<i8>,
+    longest: f32,
 }
 
 impl Rows {
@@ -19,7 +20,14 @@ impl Rows {
             scales.len() * dim,
             "rows and scales belong together"
         );
-        Self { dim, scales, bytes }
+        let mut rows = Self {
+            dim,
+            scales,
+            bytes,
+            longest: 0.0,
+        };
+        rows.longest = (0..rows.len()).map(|n| rows.length(n)).fold(0.0, f32::max);
+        rows
     }
 
     /// Components of a row.
@@ -41,9 +49,9 @@ impl Rows {
         &self.bytes[index * self.dim..(index + 1) * self.dim]
     }
 
-    /// The bytes of four rows, one after the other.
-    pub fn four(&self, first: usize) -> &[i8] {
-        &self.bytes[first * self.dim..(first + 4) * self.dim]
+    /// The bytes of four rows that follow each other.
+    pub fn four(&self, first: usize) -> [&[i8]; 4] {
+        std::array::from_fn(|n| self.row(first + n))
     }
 
     /// What turns the bytes of a row into its components.
@@ -51,8 +59,12 @@ impl Rows {
         self.scales[index]
     }
 
-    /// Length of a row: 1, give or take quantisation.
-    pub fn length(&self, index: usize) -> f32 {
+    /// Length of the longest row: 1, give or take quantisation.
+    pub fn longest(&self) -> f32 {
+        self.longest
+    }
+
+    fn length(&self, index: usize) -> f32 {
         let row = self.row(index);
         (dot_i8(row, row) as f32).sqrt() * self.scale(index).abs()
     }

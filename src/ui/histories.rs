@@ -3,10 +3,11 @@
 
 use super::data::Open;
 use super::parts::Problem;
-use super::state::{Edge, Lab};
+use super::sources;
+use super::state::Lab;
 use crate::bench::manifest::EmbeddingSet;
 use crate::browser::abort::Abort;
-use crate::browser::collection::{Collection, CollectionError, Wanted};
+use crate::browser::collection::{Collection, CollectionError, Linked, Wanted};
 use crate::browser::engine::{EngineProgress, OnEngineProgress};
 use crate::browser::fetch;
 use crate::search::{HnswParams, recall};
@@ -45,14 +46,26 @@ pub struct Found {
 /// A finished graph, and what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    pub params: HnswParams,
-    pub seconds: f64,
+    pub linked: Linked,
     /// Share of the ten nearest passages that it finds, against the exact search.
     pub recall: f64,
     /// Tasks of the dataset that were asked.
     pub sample: usize,
     /// Milliseconds of one exact search, and of one by the graph.
     pub millis: (f64, f64),
+}
+
+/// Passages of the chosen model have no vectors yet: what can be done about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The chosen model.
+    pub model: String,
+    /// Its vectors come from an endpoint, where they may cost something.
+    pub paid: bool,
+    /// The models whose vectors the dataset ships.
+    pub ships: Vec<String>,
+    /// The shipped model can search them.
+    pub other: bool,
 }
 
 /// Handle.
@@ -68,6 +81,16 @@ pub struct Histories {
     pub graph: RwSignal<Option<Graph>>,
     /// Number of passages, once they are loaded.
     pub rows: RwSignal<Option<u32>>,
+    /// Something to decide before meaning can be compared.
+    pub offer: RwSignal<Option<Offer>>,
+    /// The model that searches, by its name.
+    pub model_name: RwSignal<String>,
+    /// Search by the shipped model here, whichever is chosen for runs.
+    pub by_shipped: RwSignal<bool>,
+    /// Whose vectors may be made, by [`sources::chosen`].
+    may_make: StoredValue<Option<String>>,
+    /// The choices under which the collection was opened.
+    chosen: StoredValue<String>,
     collection: StoredValue<Option<Kept>, LocalStorage>,
     /// Of the search and of the building.
     aborts: StoredValue<[Abort; 2], LocalStorage>,
@@ -75,11 +98,19 @@ pub struct Histories {
     turn: StoredValue<u32>,
 }
 
-/// A collection and the dataset it is of.
+/// A collection, the dataset it is of and the vectors it has.
 #[derive(Clone)]
 struct Kept {
     dataset: String,
+    identity: String,
     collection: Rc<Collection>,
+}
+
+/// What can be searched now.
+struct Loaded {
+    collection: Rc<Collection>,
+    /// Only words: there are no vectors of the chosen model.
+    words_only: bool,
 }
 
 impl Default for Histories {
@@ -97,6 +128,11 @@ impl Histories {
             found: RwSignal::default(),
             graph: RwSignal::default(),
             rows: RwSignal::default(),
+            offer: RwSignal::default(),
+            model_name: RwSignal::default(),
+            by_shipped: RwSignal::default(),
+            may_make: StoredValue::default(),
+            chosen: StoredValue::default(),
             collection: StoredValue::new_local(None),
             aborts: StoredValue::new_local([Abort::new(), Abort::new()]),
             turn: StoredValue::new(0),
@@ -155,24 +191,45 @@ impl Histories {
         });
     }
 
-    /// Forgets another dataset's passages.
-    pub fn belong_to(self, open: &Open) {
+    /// Lets the vectors of the chosen model be made.
+    pub fn make(self, lab: Lab, open: Open, query: String, method: SearchMethod) {
+        let allowed = sources::chosen(lab, self.by_shipped.get_untracked());
+        self.may_make.set_value(Some(allowed));
+        self.search(lab, open, query, method);
+    }
+
+    /// Forgets passages of another dataset, or with another model's vectors.
+    pub fn belong_to(self, lab: Lab, open: &Open) {
         let dataset = &open.dataset.manifest_sha256;
+        let chosen = sources::chosen(lab, self.by_shipped.get_untracked());
+        let before = self.chosen.get_value();
+        self.chosen.set_value(chosen.clone());
         let other = self.collection.with_value(|kept| {
             let kept = kept.as_ref();
             kept.is_some_and(|kept| kept.dataset != *dataset)
         });
-        if other {
+        if other || before != chosen {
             self.cancel();
             self.cancel_building();
             self.collection.set_value(None);
             self.found.set(None);
             self.graph.set(None);
             self.rows.set(None);
+            self.offer.set(None);
             for work in [self.work, self.model, self.building] {
                 work.set(Work::Nothing);
             }
         }
+    }
+
+    /// Size in bytes of the graph that the dataset ships for the vectors that are searched.
+    pub fn shipped_graph(self, open: &Open) -> Option<u64> {
+        let name = self.model_name.get();
+        let sets = &open.dataset.manifest.embeddings;
+        // Before the first search the name is not known.
+        let of_it = |set: &&EmbeddingSet| name.is_empty() || set.model == name;
+        let set = sets.iter().find(of_it)?;
+        set.graph.as_ref().map(|file| file.bytes)
     }
 
     /// Whether words can be searched; not known before the passages are loaded.
@@ -187,8 +244,10 @@ impl Histories {
         (open, query, method): (&Open, &str, SearchMethod),
         abort: &Abort,
     ) -> Result<(), Option<Problem>> {
-        let edge = lab.edge.get_untracked().ok_or(None)?;
-        let collection = self.loaded(open, abort).await?;
+        let Loaded {
+            collection,
+            words_only,
+        } = self.loaded((lab, open), abort).await?;
         let by_graph = method == SearchMethod::Hnsw && collection.has_graph();
         let method = match method {
             SearchMethod::Hnsw if !by_graph => SearchMethod::Exact,
@@ -216,80 +275,124 @@ impl Histories {
         if method == SearchMethod::Lexical {
             return ask(method, &[], false).await;
         }
-        if !edge.engine.is_ready() && collection.has_texts() {
+        let ready = !words_only && collection.source().maker.is_ready();
+        if !ready && collection.has_texts() {
             ask(SearchMethod::Lexical, &[], true).await?;
         }
-        let vectors = self.embed(&edge, &collection, &queries, abort).await?;
+        if words_only {
+            return Ok(());
+        }
+        let vectors = self.embed(&collection, &queries, abort).await?;
         ask(method, &vectors, false).await?;
         self.fetch_texts(open, abort).await
     }
 
-    /// The passages of a dataset, loaded once.
-    async fn loaded(self, open: &Open, abort: &Abort) -> Result<Rc<Collection>, Option<Problem>> {
-        if let Some(kept) = self.collection.get_value() {
-            return Ok(kept.collection);
+    /// The passages of a dataset, loaded once. Where there are no vectors of the chosen model, the
+    /// visitor is asked, and words can be searched meanwhile.
+    async fn loaded(
+        self,
+        (lab, open): (Lab, &Open),
+        abort: &Abort,
+    ) -> Result<Loaded, Option<Problem>> {
+        let by_shipped = self.by_shipped.get_untracked();
+        let edge = lab.edge.get_untracked().ok_or(None)?;
+        let source = sources::source(lab, &edge, open, by_shipped, abort).await?;
+        self.model_name.set(source.name.clone());
+        let known = |identity: &str| {
+            self.collection.with_value(|kept| {
+                let kept = kept.as_ref().filter(|kept| kept.identity == identity);
+                kept.map(|kept| Rc::clone(&kept.collection))
+            })
+        };
+        if let Some(collection) = known(&source.identity) {
+            return Ok(Loaded {
+                collection,
+                words_only: false,
+            });
         }
-        let set = set_of(open).ok_or_else(no_vectors)?;
+        let chosen = sources::chosen(lab, by_shipped);
+        let may_make = self.may_make.get_value().as_ref() == Some(&chosen);
+        self.offer.set(None);
         let progress = self.show(self.work);
         self.work.set(going("loading histories"));
         let dataset = Rc::clone(&open.dataset);
-        let collection = Collection::open(dataset, set, &progress, abort).await;
-        let collection = Rc::new(collection.map_err(said)?);
+        let opened = Collection::open(dataset, source.clone(), may_make, &progress, abort).await;
+        let (opened, words_only) = match opened {
+            Err(CollectionError::NotMade) => {
+                let stand_in = sources::stand_in(&edge, open);
+                self.offer
+                    .set(Some(sources::offer(&source, open, &edge, abort).await));
+                let stand_in = stand_in.ok_or(None)?;
+                if let Some(collection) = known(&stand_in.identity) {
+                    self.work.set(Work::Nothing);
+                    return Ok(Loaded {
+                        collection,
+                        words_only: true,
+                    });
+                }
+                let dataset = Rc::clone(&open.dataset);
+                let opened = Collection::open(dataset, stand_in, false, &progress, abort).await;
+                (opened, true)
+            }
+            // What was not finished can be gone on with.
+            Err(error) if may_make => {
+                self.may_make.set_value(None);
+                let offer = sources::offer(&source, open, &edge, &Abort::new()).await;
+                self.offer.set(Some(offer));
+                return Err(said(error));
+            }
+            opened => (opened, false),
+        };
+        let collection = Rc::new(opened.map_err(said)?);
         self.rows.set(Some(collection.rows()));
+        self.graph.set(None);
         self.collection.set_value(Some(Kept {
             dataset: open.dataset.manifest_sha256.clone(),
+            identity: collection.source().identity.clone(),
             collection: Rc::clone(&collection),
         }));
         self.work.set(going("searching"));
-        Ok(collection)
+        Ok(Loaded {
+            collection,
+            words_only,
+        })
     }
 
     /// Vectors of queries, with the model that made those of the dataset.
     async fn embed(
         self,
-        edge: &Edge,
         collection: &Collection,
         texts: &[String],
         abort: &Abort,
     ) -> Result<Vec<Vec<f32>>, Option<Problem>> {
-        let engine = &edge.engine;
-        let failed = |error: crate::browser::engine::EngineError| match error {
-            crate::browser::engine::EngineError::Cancelled => None,
-            error => Some(Problem::new(&error, error.hint())),
-        };
-        if !engine.is_ready() {
+        let maker = &collection.source().maker;
+        if !maker.is_ready() {
             self.model.set(going("loading the embedding model"));
         }
-        let model = engine.ensure_model(&self.show(self.model), abort).await;
+        let made = maker.queries(texts, &self.show(self.model), abort).await;
         self.model.set(Work::Nothing);
-        let model = model.map_err(failed)?;
-        let set = collection.set();
-        if model.sha256 != set.model_sha256 {
-            return Err(Some(Problem::new(
-                format!(
-                    "This dataset ships vectors of {}, and the model in use is {}",
-                    set.model, model.name
-                ),
-                Some("Choose that model in Settings, or search by words."),
-            )));
-        }
-        engine.embed(texts, abort).await.map_err(failed)
+        made.map_err(said)
     }
 
     async fn built(self, lab: Lab, open: &Open, abort: &Abort) -> Result<Graph, Option<Problem>> {
-        let edge = lab.edge.get_untracked().ok_or(None)?;
-        let collection = self.loaded(open, abort).await?;
+        let Loaded {
+            collection,
+            words_only,
+        } = self.loaded((lab, open), abort).await?;
         self.work.set(Work::Nothing);
-        let params = HnswParams::default();
+        if words_only {
+            return Err(None);
+        }
         let progress = self.show(self.building);
-        let built = collection.build_graph(params, &progress, abort).await;
-        let millis = built.map_err(said)?;
+        let params = HnswParams::for_rows(collection.rows() as usize);
+        let linked = collection.link(params, &progress, abort);
+        let linked = linked.await.map_err(said)?;
         self.building.set(going("measuring its recall"));
         let index = &open.dataset.index;
         let every = index.len().div_ceil(SAMPLE).max(1);
         let tasks = index.iter().step_by(every);
         let queries: Vec<String> = tasks.map(|entry| entry.instruction.clone()).collect();
-        let vectors = self.embed(&edge, &collection, &queries, abort).await?;
+        let vectors = self.embed(&collection, &queries, abort).await?;
         let ask = async |method| {
             let wanted = Wanted {
                 queries: &queries,
@@ -303,8 +406,7 @@ impl Histories {
         let (found, graph) = ask(SearchMethod::Hnsw).await?;
         let per_query = queries.len().max(1) as f64;
         Ok(Graph {
-            params,
-            seconds: millis / 1000.0,
+            linked,
             recall: recall(&places(&truth), &places(&found)),
             sample: queries.len(),
             millis: (exact / per_query, graph / per_query),
@@ -350,19 +452,7 @@ fn places(lists: &[Vec<CollectionHit>]) -> Vec<Vec<(String, u32, u32)>> {
         .collect()
 }
 
-/// The vectors that the dataset ships; the first set, where there are several.
-fn set_of(open: &Open) -> Option<EmbeddingSet> {
-    open.dataset.manifest.embeddings.first().cloned()
-}
-
-fn no_vectors() -> Option<Problem> {
-    Some(Problem::new(
-        "This dataset ships no vectors, so its histories cannot be searched as one",
-        Some("Add them with `lab dataset embed`, or open IBA-Mini, which has them."),
-    ))
-}
-
-fn said(error: CollectionError) -> Option<Problem> {
+pub(super) fn said(error: CollectionError) -> Option<Problem> {
     (!error.is_cancelled()).then(|| Problem::new(&error, error.hint()))
 }
 

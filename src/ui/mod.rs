@@ -17,5 +17,6 @@ pub mod models;
 pub mod pages;
 pub mod parts;
 pub mod runner;
+mod sources;
 pub mod state;
 pub mod topbar;

@@ -1,11 +1,11 @@
 //! The passages of many histories, searched as one: exactly, by a graph, or by words.
 
 use super::library::sentence;
-use super::protocol::{CollectionHit, SearchMethod};
+use super::protocol::{Answer, CollectionHit, SearchMethod};
 use crate::bench::visible::Session;
 use crate::embed::{ChunkSpan, Passage, VectorFile, passages};
 use crate::search::lexical::fuse;
-use crate::search::{Exact, Hnsw, HnswParams, Index, Lexical, Rows};
+use crate::search::{Exact, Graph, Hnsw, HnswParams, Index, Lexical, Rows};
 use std::mem::take;
 use std::sync::Arc;
 
@@ -68,15 +68,36 @@ impl Collection {
         Ok(self.spans.len() as u32)
     }
 
-    /// Builds the graph over all rows and says how many they are.
+    /// Builds the graph over all rows.
     pub(super) fn build_graph(
         &mut self,
         params: HnswParams,
         step: impl Fn(usize, usize) + Send + Sync + 'static,
-    ) -> Result<u32, String> {
+    ) {
         let rows = Arc::clone(self.exact().rows());
         self.graph = Some(Hnsw::build(rows, params, step));
-        Ok(self.spans.len() as u32)
+    }
+
+    /// Takes a graph that was built before over rows of that name.
+    pub(super) fn load_graph(
+        &mut self,
+        source: (&[u8], &str),
+        ef_search: usize,
+    ) -> Result<(), String> {
+        let rows = Arc::clone(self.exact().rows());
+        let graph = Hnsw::load(rows, source, ef_search).map_err(|error| error.to_string())?;
+        self.graph = Some(graph);
+        Ok(())
+    }
+
+    /// What there is now of the graph.
+    pub(super) fn graph_built(&self, millis: f64) -> Answer {
+        let graph = self.graph.as_ref().map(Hnsw::graph);
+        Answer::GraphBuilt {
+            rows: graph.map_or(0, Graph::len) as u32,
+            params: graph.map(|graph| graph.params).unwrap_or_default(),
+            millis,
+        }
     }
 
     /// One list a query, best first.

@@ -122,6 +122,14 @@ pub enum Request {
     /// Builds the HNSW graph of a collection. Progress is told meanwhile, but nothing else is heard:
     /// to cancel, end the worker. Answer: [`Answer::GraphBuilt`].
     BuildGraph { key: String, params: HnswParams },
+    /// Takes a graph that was built before. Transferred buffer: its file; `vectors` is the name that
+    /// the file must have for the collection's rows ([`crate::search::graph`]).
+    /// Answer: [`Answer::GraphBuilt`].
+    LoadGraph {
+        key: String,
+        vectors: String,
+        ef_search: usize,
+    },
     /// The nearest passages of a whole collection; of each query its vector, or its words for
     /// [`SearchMethod::Lexical`]. Answer: [`Answer::CollectionHits`], one list a query.
     SearchCollection {
@@ -249,6 +257,7 @@ pub enum Answer {
     },
     GraphBuilt {
         rows: u32,
+        params: HnswParams,
         millis: f64,
     },
     CollectionHits {

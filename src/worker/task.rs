@@ -59,6 +59,12 @@ pub(super) enum Task {
         params: HnswParams,
         teller: Teller,
     },
+    LoadGraph {
+        key: String,
+        vectors: String,
+        ef_search: usize,
+        file: Vec<u8>,
+    },
     SearchCollection {
         key: String,
         search: CollectionSearch,
@@ -207,6 +213,16 @@ impl Task {
                 params,
                 teller,
             },
+            Request::LoadGraph {
+                key,
+                vectors,
+                ef_search,
+            } => Task::LoadGraph {
+                key,
+                vectors,
+                ef_search,
+                file: buffers.pop().unwrap_or_default(),
+            },
             Request::SearchCollection {
                 key,
                 queries,
@@ -296,9 +312,19 @@ impl Task {
             } => {
                 let teller = *teller;
                 let step = move |done, total| teller.progress("passages linked", done, total);
-                let rows = collection(library, key)?.build_graph(*params, step)?;
-                let millis = millis();
-                Ok(Outcome::Done(Answer::GraphBuilt { rows, millis }))
+                let collection = collection(library, key)?;
+                collection.build_graph(*params, step);
+                Ok(Outcome::Done(collection.graph_built(millis())))
+            }
+            Task::LoadGraph {
+                key,
+                vectors,
+                ef_search,
+                file,
+            } => {
+                let collection = collection(library, key)?;
+                collection.load_graph((file, vectors), *ef_search)?;
+                Ok(Outcome::Done(collection.graph_built(millis())))
             }
             Task::SearchCollection { key, search } => {
                 let hits = collection(library, key)?.search(search)?;
@@ -351,6 +377,7 @@ impl Task {
             | Task::Search { key, .. }
             | Task::Collect { key, .. }
             | Task::BuildGraph { key, .. }
+            | Task::LoadGraph { key, .. }
             | Task::SearchCollection { key, .. } => Some(key),
             Task::Piece { .. }
             | Task::Load { .. }

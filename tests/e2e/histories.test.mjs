@@ -4,8 +4,10 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
+import { drop } from "./support/drop.mjs";
 import { CALL_INSTANCE, everythingStored, noFaults, openInstance, steps, verdicts } from "./support/steps.mjs";
 
 const root = process.env.IBA_LAB_DIST;
@@ -74,6 +76,36 @@ test("a graph is built beside exact searches, can be stopped, and shows its reca
   await page.getByText("through the HNSW graph").waitFor({ timeout: 10_000 });
   const found = await page.locator(".all-text").allInnerTexts();
   assert.ok(found.filter((text) => exact.includes(text)).length >= 9, "the graph finds what the scan finds");
+  noFaults(faults);
+  await context.close();
+});
+
+test("the chosen model searches all histories: by words until its vectors are made, once", async () => {
+  const tiny = path.join(path.dirname(fileURLToPath(import.meta.url)), "../data/models/xlmr-int8");
+  const { context, page, faults } = await openPage(browser);
+  await page.goto(`${site.url}#/instances`);
+  await page.getByRole("link", { name: "Search all histories" }).waitFor({ timeout: 60_000 });
+  await drop(page, tiny);
+  await page.locator(".found .primary").click({ timeout: 60_000 });
+  await page.locator(".kept-model").waitFor({ timeout: 60_000 });
+  await page.goto(`${site.url}#/search?q=window%20seat`);
+  const offer = page.getByRole("region", { name: "Vectors of the chosen model" });
+  await offer.getByText(/ships vectors of all-minilm-l6-v2, and the embedding model chosen in Settings is xlmr-int8/).waitFor({ timeout: 60_000 });
+  await page.getByText("by words, since there are no vectors of the chosen model").waitFor({ timeout: 60_000 });
+  await offer.getByRole("button", { name: "Embed all passages with xlmr-int8" }).click();
+  await page.getByText(/History \d+ of 24/).waitFor({ timeout: 60_000 });
+  await page.getByText(/every passage compared \(vectors of xlmr-int8\)/).waitFor({ timeout: 240_000 });
+  assert.equal(await page.locator("li.all-hit").count(), 10);
+  // Another visit finds them kept.
+  await page.goto("about:blank");
+  await page.goto(`${site.url}#/search?q=window%20seat`);
+  await page.getByText(/every passage compared \(vectors of xlmr-int8\)/).waitFor({ timeout: 60_000 });
+  assert.equal(await offer.count(), 0);
+  // Settings says so, and the search follows.
+  await page.goto(`${site.url}#/settings`);
+  await page.getByLabel(/MiniLM/).first().check({ timeout: 60_000 });
+  await page.goto(`${site.url}#/search?q=window%20seat`);
+  await page.getByText(/every passage compared \(vectors of all-minilm-l6-v2\)/).waitFor({ timeout: 60_000 });
   noFaults(faults);
   await context.close();
 });

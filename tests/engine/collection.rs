@@ -2,7 +2,7 @@
 
 use iba_lab::bench::visible::{Role, Session, Turn};
 use iba_lab::embed::{ChunkSpan, VectorFile};
-use iba_lab::search::HnswParams;
+use iba_lab::search::{Hnsw, HnswParams, Rows};
 use iba_lab::worker::engine::Engine;
 use iba_lab::worker::protocol::{
     Answer, CollectionHit, Event, Failure, FromWorker, Request, SearchMethod, ToWorker,
@@ -231,6 +231,49 @@ fn a_graph_tells_its_progress_and_finds_what_the_scan_finds() {
         let exact = search("", &at(n), SearchMethod::Exact);
         assert_eq!(found, hits(ask(&mut engine, exact, vec![]).unwrap()));
     }
+}
+
+#[test]
+fn a_graph_that_came_as_a_file_is_taken_if_it_fits_and_the_scan_goes_on_if_not() {
+    let at = |n: usize| {
+        let angle = n as f32 / 60.0;
+        vec![angle.cos(), angle.sin()]
+    };
+    let sessions: Vec<_> = (0..60).map(|n| session(&format!("s{n}"), "text")).collect();
+    let vectors: Vec<_> = (0..60).map(at).collect();
+    let bytes = file(&sessions, &vectors);
+    let read = VectorFile::decode(&bytes).unwrap();
+    let rows = std::sync::Arc::new(Rows::new(2, read.scales, read.rows));
+    let name = "ab".repeat(32);
+    let made = Hnsw::build(rows, HnswParams::default(), |_, _| {});
+    let graph = made.graph().encode(&name);
+
+    let mut engine = Engine::new("test", || 0.0);
+    let (request, buffers) = collect("ann", &sessions, &vectors, false);
+    ask(&mut engine, request, buffers).unwrap();
+    let load = |vectors: &str| Request::LoadGraph {
+        key: "all".to_owned(),
+        vectors: vectors.to_owned(),
+        ef_search: 80,
+    };
+    for (name, file, expected) in [
+        ("cd".repeat(32), graph.clone(), "made for other vectors"),
+        (name.clone(), graph[..99].to_vec(), "damaged"),
+        (name.clone(), vec![], "some other kind of file"),
+    ] {
+        let error = ask(&mut engine, load(&name), vec![file]).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let by_graph = || search("", &at(31), SearchMethod::Hnsw);
+    assert!(ask(&mut engine, by_graph(), vec![]).is_err());
+    let answer = ask(&mut engine, load(&name), vec![graph]).unwrap();
+    assert!(
+        matches!(answer, Answer::GraphBuilt { rows: 60, params, .. } if params.ef_search == 80),
+        "{answer:?}"
+    );
+    let found = hits(ask(&mut engine, by_graph(), vec![]).unwrap());
+    let exact = search("", &at(31), SearchMethod::Exact);
+    assert_eq!(found, hits(ask(&mut engine, exact, vec![]).unwrap()));
 }
 
 #[test]

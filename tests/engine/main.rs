@@ -4,6 +4,7 @@
 mod collection;
 #[path = "../it/files.rs"]
 mod files;
+mod index;
 mod lost_similarity;
 mod model;
 mod retrieval;

@@ -40,6 +40,7 @@ pub fn embed(
         chunk_tokens: chunking.tokens,
         chunk_overlap: chunking.overlap,
         files: embed_shards(&dataset, &embedder, chunking, name)?,
+        graph: None,
     };
     dataset
         .manifest
@@ -70,7 +71,7 @@ fn embed_shards(
     Ok(files)
 }
 
-fn file_ref(path: String, bytes: &[u8]) -> FileRef {
+pub(super) fn file_ref(path: String, bytes: &[u8]) -> FileRef {
     FileRef {
         path,
         bytes: bytes.len() as u64,

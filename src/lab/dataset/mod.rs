@@ -12,6 +12,7 @@ pub mod clash;
 pub mod describe;
 pub mod draw;
 pub mod embed;
+pub mod graph;
 pub mod history;
 pub mod leak;
 pub mod open;

@@ -4,10 +4,12 @@ use super::build::MANIFEST;
 use crate::bench::error::{DataError, Warning};
 use crate::bench::hidden::ScenarioDimensions;
 use crate::bench::limits::{self, FileKind};
-use crate::bench::manifest::{self, FileRef, IndexEntry, Manifest, ShardRef};
+use crate::bench::manifest::{self, EmbeddingSet, FileRef, IndexEntry, Manifest, ShardRef};
 use crate::bench::shard::{self, Shard};
 use crate::bench::{hash, index};
+use crate::embed::VectorFile;
 use crate::lab::error::{Finding, LabError};
+use crate::search::{Graph, Rows};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,42 @@ impl Dataset {
         Ok(shard::read(&shard.file.path, &self.manifest, &bytes)?)
     }
 
+    /// All vectors of a set, in the order in which a graph numbers them.
+    pub fn rows(&self, set: &EmbeddingSet) -> Result<Rows, LabError> {
+        let (mut scales, mut bytes) = (Vec::new(), Vec::new());
+        for file in set.files.values() {
+            let read = self.bytes(FileKind::Vectors, file)?;
+            let vectors = VectorFile::decode(&read)
+                .ok()
+                .filter(|vectors| vectors.dim == set.dim);
+            let mut vectors = vectors.ok_or_else(|| {
+                LabError::Refused(format!(
+                    "{} is no vector file with {} components a row: embed the dataset again",
+                    file.path, set.dim
+                ))
+            })?;
+            scales.append(&mut vectors.scales);
+            bytes.append(&mut vectors.rows);
+        }
+        Ok(Rows::new(set.dim as usize, scales, bytes))
+    }
+
+    /// The graph of a set, if it has one; refused if it does not fit the vectors.
+    pub fn graph(&self, set: &EmbeddingSet) -> Result<Option<Graph>, LabError> {
+        let Some(file) = &set.graph else {
+            return Ok(None);
+        };
+        let bytes = self.bytes(FileKind::Graph, file)?;
+        let rows = self.rows(set)?.len();
+        let graph = Graph::decode(&bytes, rows, &set.vectors_sha256());
+        graph.map(Some).map_err(|error| {
+            LabError::Refused(format!(
+                "the graph {} cannot be used: {error}; make it anew with `lab dataset index`",
+                file.path
+            ))
+        })
+    }
+
     /// Reads the index.
     pub fn index(&self) -> Result<(Vec<IndexEntry>, Vec<Warning>), LabError> {
         let bytes = self.bytes(FileKind::Index, &self.manifest.index)?;
@@ -88,17 +126,13 @@ impl Dataset {
                 );
             }
         }
-        for file in self
-            .manifest
-            .embeddings
-            .iter()
-            .flat_map(|set| set.files.values())
-        {
-            report.take(
-                &file.path,
-                self.bytes(FileKind::Vectors, file)
-                    .map(|_| ((), Vec::new())),
-            );
+        let made = |kind: &FileKind| matches!(kind, FileKind::Vectors | FileKind::Graph);
+        for (kind, file) in self.manifest.files().filter(|(kind, _)| made(kind)) {
+            report.take(&file.path, self.bytes(kind, file).map(|_| ((), Vec::new())));
+        }
+        for set in self.manifest.embeddings.iter() {
+            let Some(file) = &set.graph else { continue };
+            report.take(&file.path, self.graph(set).map(|_| ((), Vec::new())));
         }
         (report.findings, report.warnings)
     }

@@ -104,7 +104,7 @@ export async function graph({ count, base }) {
     return { ms: (performance.now() - from) / vectors.length, rows: hits.map((list) => list.map((hit) => hit.span.session)) };
   };
   const exact = await search("exact");
-  const params = { ef_construction: 100, ef_search: 200, seed: 42 };
+  const params = { ef_construction: 100, ef_search: Math.min(1000, Math.max(100, Math.floor(count / 200))), seed: 42 };
   const built = await own.ask({ type: "build_graph", key: "all", params });
   const found = await search("hnsw");
   own.end();

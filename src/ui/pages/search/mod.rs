@@ -2,6 +2,7 @@
 
 mod graph;
 mod hit;
+mod offer;
 
 use super::instances::Waiting;
 use crate::bench::manifest::Manifest;
@@ -17,6 +18,7 @@ use hit::HitCard;
 use leptos::ev::SubmitEvent;
 use leptos::html;
 use leptos::prelude::*;
+use offer::OfferBox;
 
 /// Names in the address of what is looked for, and how.
 const QUERY: &str = "q";
@@ -77,7 +79,7 @@ fn address(dataset: DatasetKey, text: &str, method: SearchMethod) -> Route {
 fn SearchView(open: Open) -> impl IntoView {
     let lab = lab();
     let histories = lab.histories;
-    histories.belong_to(&open);
+    histories.belong_to(lab, &open);
     let title = open.dataset.manifest.title.clone();
     let open = StoredValue::new_local(open);
     let asked = Memo::new(move |_| asked(lab));
@@ -97,6 +99,15 @@ fn SearchView(open: Open) -> impl IntoView {
         let (text, method) = asked.get_untracked();
         start(text, method);
     };
+    let make = move || {
+        let (text, method) = asked.get_untracked();
+        histories.make(lab, open.get_value(), text, method);
+    };
+    let other = move || {
+        histories.by_shipped.set(true);
+        open.with_value(|open| histories.belong_to(lab, open));
+        again();
+    };
     view! {
         <header class="page-head">
             <h1>"Search all histories"</h1>
@@ -104,6 +115,7 @@ fn SearchView(open: Open) -> impl IntoView {
         </header>
         <SearchForm open asked again=Callback::new(move |()| again()) />
         <Progress histories again=Callback::new(move |()| again()) />
+        <OfferBox open histories make=Callback::new(move |()| make()) other=Callback::new(move |()| other()) />
         <Results open histories />
         <GraphPanel open histories />
     }
@@ -254,6 +266,9 @@ fn told(found: &Found, histories: Histories) -> String {
     let how = match found.method {
         SearchMethod::Exact => "by meaning, every passage compared",
         SearchMethod::Hnsw => "by meaning, through the HNSW graph",
+        SearchMethod::Lexical if found.meanwhile && histories.offer.get().is_some() => {
+            "by words, since there are no vectors of the chosen model"
+        }
         SearchMethod::Lexical if found.meanwhile => "by words while the model loads",
         SearchMethod::Lexical => "by words",
         SearchMethod::Fused => "by meaning and words",
@@ -262,8 +277,13 @@ fn told(found: &Found, histories: Histories) -> String {
         short if short < 1.0 => "under 1 ms".to_owned(),
         millis => format!("{millis:.0} ms"),
     };
+    let model = histories.model_name.get();
+    let with = match found.method {
+        SearchMethod::Lexical => String::new(),
+        _ => format!(" (vectors of {model})"),
+    };
     format!(
-        "The {} nearest of {} passages, {how}; searched in {time}.",
+        "The {} nearest of {} passages, {how}{with}; searched in {time}.",
         found.hits.len(),
         grouped(u64::from(rows))
     )
