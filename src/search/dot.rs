@@ -183,7 +183,7 @@ mod tests {
                     pairs.map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
                 })
                 .collect();
-            let four = std::array::from_fn(|n| &rows[n * width as usize..(n + 1) * width as usize]);
+            let four = std::array::from_fn(|n| &rows[n * width..(n + 1) * width]);
             assert_eq!(four_dots_wide(four, &query).to_vec(), by_one, "{width}");
         }
     }
