@@ -105,7 +105,7 @@ test("two judges, three repeats: each is recorded, and their disagreement is cou
   assert.equal(shown.length, 4);
   assert.equal(new Set(shown.filter((one) => one.model === "fake-large").map((one) => one.zeroFirst)).size, 2, "both orders of the verdicts");
   assert.ok(await page.getByText("judges disagree").count() > 0);
-  assert.ok(await page.getByText("The judges disagree: one finds it in the output, another does not.").count() > 0);
+  assert.ok(await page.getByText("The verdicts disagree: one finds it in the output, another does not.").count() > 0);
 
   await page.goto(`${site.url}#/results?part=judges`);
   const table = page.getByRole("region", { name: "Judges", exact: true });

@@ -248,7 +248,7 @@ impl Path {
                 "The preference was extracted, but no point of the plan takes it up.".to_owned()
             }
             Gate::Agreed => {
-                "The judges disagree: one finds it in the output, another does not.".to_owned()
+                "The verdicts disagree: one finds it in the output, another does not.".to_owned()
             }
             Gate::Output if self.by_slot() => {
                 "The plan names an accepted value for this slot, yet the output has another."
