@@ -38,6 +38,7 @@ pub mod remote;
 pub mod secrets;
 mod shelf;
 pub mod signin;
+mod simd;
 mod sources;
 pub mod store;
 pub mod tabs;

@@ -4,6 +4,7 @@ use super::abort::Abort;
 use super::clock::sleep;
 use super::error::{BrowserError, tried};
 use super::page;
+use super::simd;
 use crate::embed::spec::Arithmetic;
 use crate::worker::protocol::{
     Answer, Event, Failure, FromWorker, PROTOCOL, Request, RequestId, ToWorker,
@@ -19,13 +20,10 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-/// Trunk's loaders of the worker programs, beside the page.
-fn loader(arithmetic: Arithmetic) -> &'static str {
-    match arithmetic {
-        Arithmetic::Int8 => "worker_loader.js",
-        Arithmetic::Float32 => "exact_loader.js",
-    }
-}
+// Trunk's loaders of the worker programs, beside the page.
+const PLAIN: &str = "worker_loader.js";
+const RELAXED: &str = "relaxed_loader.js";
+const EXACT: &str = "exact_loader.js";
 /// From starting the worker to its first word; on a slow phone compiling it takes a while.
 const START_SECONDS: u32 = 60;
 
@@ -109,11 +107,27 @@ struct Waiting {
 }
 
 impl WorkerClient {
-    /// Starts the worker that can compute so, and waits for its first word.
+    /// Starts the worker that can compute so, and waits for its first word. Of the two programs that
+    /// give the same vectors it takes the one that fits the browser, and the plain one where that
+    /// cannot be loaded.
     pub async fn start(arithmetic: Arithmetic) -> Result<Self, WorkerError> {
+        match arithmetic {
+            Arithmetic::Float32 => Self::start_program(EXACT).await,
+            Arithmetic::Int8 if simd::relaxed() => match Self::start_program(RELAXED).await {
+                Err(WorkerError::Died(_)) => {
+                    simd::refuse();
+                    Self::start_program(PLAIN).await
+                }
+                started => started,
+            },
+            Arithmetic::Int8 => Self::start_program(PLAIN).await,
+        }
+    }
+
+    async fn start_program(loader: &str) -> Result<Self, WorkerError> {
         let line = Rc::new(Line::default());
         let ready = line.expect(0, None);
-        let client = Self::spawn(line, loader(arithmetic))?;
+        let client = Self::spawn(line, loader)?;
         let answered = match select(pin!(ready), pin!(sleep(START_SECONDS * 1000))).await {
             Either::Left((answered, _)) => answered.unwrap_or(Err(WorkerError::Confused))?,
             Either::Right(_) => return Err(WorkerError::NoAnswer(START_SECONDS)),

@@ -1,7 +1,8 @@
 //! Attention of one head over one text, in 16-bit integers: scores, softmax, weighted values.
 
-use super::gemm::{PANEL, Panel, Rows, Source, TILE, largest, product, scale_of, store};
+use super::gemm::{Grid, PANEL, Source, TILE, largest, scale_of, store};
 use super::lanes::F4;
+use super::pairs::{Entry, Rows, sums};
 
 /// The largest probability as an integer; it and [`VALUE`] leave room for [`SEGMENT`] products.
 const PROBABILITY: f32 = 4095.0;
@@ -35,10 +36,10 @@ pub(super) struct Head<'a> {
 pub(super) struct Scratch {
     queries: Rows,
     /// Panels of eight keys each.
-    keys: Vec<[[i32; 4]; 2]>,
+    keys: Vec<Entry>,
     key_scales: Vec<f32>,
     /// For each segment, panels of eight components each.
-    values: Vec<[[i32; 4]; 2]>,
+    values: Vec<Entry>,
     value_scales: Vec<f32>,
     scores: Vec<f32>,
     /// Probabilities of four queries, laid out as a tile.
@@ -58,7 +59,7 @@ impl Scratch {
         };
         let most = (i32::MAX as f32 / head.width as f32).sqrt().floor() - 1.0;
         let most = most.min(largest(1, 1));
-        self.queries.fill(source(inputs.queries), most);
+        self.queries.fill(source(inputs.queries), Grid::full(most));
         self.pack_keys(source(inputs.keys), most);
         self.pack_values(source(inputs.values));
         for tile in 0..self.queries.tiles() {
@@ -135,7 +136,7 @@ impl Scratch {
         self.scores.resize(TILE * width, 0.0);
         let rows = self.queries.rows_of(tile);
         for (number, panel) in self.keys.chunks_exact(pairs).enumerate() {
-            let sums = product(self.queries.tile(tile), panel);
+            let sums = sums(self.queries.tile(tile), panel);
             let key = number * PANEL;
             let scales = self.key_scales[key..].as_chunks().0;
             let scales = [F4::load(&scales[0]), F4::load(&scales[1])];
@@ -202,8 +203,8 @@ impl Scratch {
             let segments = self.probabilities.chunks(SEGMENT / 2);
             for (segment, probabilities) in segments.enumerate() {
                 let at = (segment * panels + panel) * (SEGMENT / 2);
-                let values: &Panel = &self.values[at..at + SEGMENT / 2];
-                let sums = product(probabilities, values);
+                let values = &self.values[at..at + SEGMENT / 2];
+                let sums = sums(probabilities, values);
                 for (total, sum) in totals.iter_mut().zip(sums) {
                     *total = [total[0].add(sum[0].float()), total[1].add(sum[1].float())];
                 }

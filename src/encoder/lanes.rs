@@ -89,8 +89,9 @@ mod imp {
 
     #[derive(Clone, Copy)]
     pub struct F4(v128);
+    /// Open to `limbs`, whose instructions are of relaxed SIMD.
     #[derive(Clone, Copy)]
-    pub struct I4(v128);
+    pub struct I4(pub(in crate::encoder) v128);
     /// Eight 16-bit integers.
     #[derive(Clone, Copy)]
     pub struct H8(v128);
@@ -297,6 +298,16 @@ mod imp {
         pub fn zero() -> Self {
             Self(unsafe { _mm_setzero_si128() })
         }
+        #[cfg(test)]
+        pub fn of(lanes: [i32; 4]) -> Self {
+            Self(unsafe { _mm_loadu_si128(lanes.as_ptr().cast()) })
+        }
+        #[cfg(test)]
+        pub fn array(self) -> [i32; 4] {
+            let mut out = [0; 4];
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), self.0) };
+            out
+        }
         #[inline(always)]
         pub fn add(self, other: Self) -> Self {
             Self(unsafe { _mm_add_epi32(self.0, other.0) })
@@ -439,6 +450,14 @@ mod imp {
     impl I4 {
         pub fn zero() -> Self {
             Self([0; 4])
+        }
+        #[cfg(test)]
+        pub fn of(lanes: [i32; 4]) -> Self {
+            Self(lanes)
+        }
+        #[cfg(test)]
+        pub fn array(self) -> [i32; 4] {
+            self.0
         }
         pub fn add(self, other: Self) -> Self {
             Self(from_fn(|n| self.0[n].wrapping_add(other.0[n])))

@@ -1,23 +1,33 @@
-//! The BERT family by our own fused operators: int8 weights where the file has them, 16-bit
+//! The BERT family by our own fused operators: int8 weights where the file has them, 14-bit
 //! activations, hand-written lanes. Several times as fast as the general engine and a third of its
 //! memory; what it does not recognise is left to that engine.
 //!
 //! [`onnx`] reads the file, [`recognise`] finds the encoder in the graph and [`weights`] its numbers, [`gemm`], [`attention`]
-//! and [`lanes`] compute.
+//! and [`lanes`] compute; the inner loops are in [`pairs`], and in `limbs` for relaxed SIMD.
 
 mod attention;
 mod gemm;
 mod lanes;
+#[cfg(any(test, all(feature = "relaxed", target_arch = "wasm32")))]
+mod limbs;
 mod onnx;
+mod pairs;
 mod recognise;
 mod tables;
 mod weights;
+
+/// What linear layers compute with.
+#[cfg(all(feature = "relaxed", target_arch = "wasm32"))]
+use limbs as kernel;
+#[cfg(not(all(feature = "relaxed", target_arch = "wasm32")))]
+use pairs as kernel;
 
 pub use onnx::Unfit;
 
 use crate::embed::{ModelFile, Pooling};
 use attention::{Head, Inputs};
-use gemm::{Linear, Rows, Source};
+use gemm::{Linear, Source};
+use kernel::{Panel, Rows};
 use lanes::F4;
 use onnx::Graph;
 use tables::{Embeddings, RelativeBias};
@@ -109,7 +119,7 @@ pub struct Run {
 #[derive(Default)]
 struct Scratch {
     rows: Rows,
-    panel: Vec<[[i32; 4]; 2]>,
+    panel: Panel,
     attention: attention::Scratch,
     inner: Vec<f32>,
 }
@@ -199,7 +209,7 @@ impl Encoder {
         let (queries, others) = inner.split_at_mut(size);
         let (keys, others) = others.split_at_mut(size);
         let (values, context) = others.split_at_mut(size);
-        rows.fill(Source::whole(&run.hidden, width), layer.query.most());
+        rows.fill(Source::whole(&run.hidden, width), layer.query.grid());
         layer.query.write(self.file.bytes(), rows, panel, queries);
         layer.key.write(self.file.bytes(), rows, panel, keys);
         layer.value.write(self.file.bytes(), rows, panel, values);
@@ -225,7 +235,7 @@ impl Encoder {
                 attention.attend(inputs, head, &mut context[text.clone()]);
             }
         }
-        rows.fill(Source::whole(context, width), layer.output.most());
+        rows.fill(Source::whole(context, width), layer.output.grid());
         layer
             .output
             .add(self.file.bytes(), rows, panel, &mut run.hidden);
@@ -238,10 +248,13 @@ impl Encoder {
             rows, panel, inner, ..
         } = &mut run.scratch;
         for block in run.hidden.chunks_mut(BLOCK * width) {
-            rows.fill(Source::whole(block, width), layer.up.most());
+            rows.fill(Source::whole(block, width), layer.up.grid());
             inner.resize(block.len() / width * layer.up.outputs, 0.0);
             layer.up.write_gelu(self.file.bytes(), rows, panel, inner);
-            rows.fill(Source::whole(inner, layer.up.outputs), layer.down.most());
+            rows.fill(
+                Source::whole(inner, layer.up.outputs),
+                layer.down.grid_after_gelu(),
+            );
             layer.down.add(self.file.bytes(), rows, panel, block);
         }
         layer.norm.apply(&mut run.hidden, width);

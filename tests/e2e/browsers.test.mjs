@@ -42,6 +42,30 @@ test("nothing needs an isolated page or shared memory (X29)", async () => {
   await context.close();
 });
 
+test("of the engine's programs the browser gets the one that fits it", async () => {
+  const programs = () => site.log.map((entry) => entry.path).filter((name) => /^(worker|relaxed)_bg\.wasm$/.test(name));
+  const visit = async (before) => {
+    site.log.length = 0;
+    const { context, page, faults } = await openPage(browser, { serviceWorkers: "block" });
+    if (before) await page.addInitScript(before);
+    await openInstance(page, site, CALL_INSTANCE);
+    await run(page);
+    assert.equal((await verdicts(page)).length, 3);
+    await context.close();
+    return faults;
+  };
+  noFaults(await visit());
+  assert.deepEqual([...new Set(programs())], ["relaxed_bg.wasm"], "Chromium has relaxed SIMD");
+  noFaults(await visit(() => { WebAssembly.validate = () => false; }));
+  assert.deepEqual([...new Set(programs())], ["worker_bg.wasm"], "a browser without it");
+  // Half of a release that lacks the new file, or a browser that has the instruction and fails at it.
+  site.overrides["relaxed_bg.wasm"] = (request, response, send) => send(404, "not found");
+  try {
+    await visit();
+    assert.deepEqual([...new Set(programs())].sort(), ["relaxed_bg.wasm", "worker_bg.wasm"], "the plain one stands in");
+  } finally { delete site.overrides["relaxed_bg.wasm"]; }
+});
+
 test("runs that the browser deleted come back from their file (X26), which stays to be fetched (X42)", async () => {
   const { context, page, faults } = await openPage(browser);
   await page.addInitScript(() => {

@@ -14,12 +14,12 @@ test.before(async () => { browser = await launch(); site = await serveSite({ roo
 test.after(async () => { await browser.close(); await site.close(); });
 
 /** Opens a page of the site's origin with a worker of its own at `window.engine`. */
-async function withEngine(body) {
+async function withEngine(body, program = "worker") {
   const { context, page } = await openPage(browser);
   await page.goto(`${site.url}datasets/FORMAT.md`);
-  await page.evaluate(async (base) => {
+  await page.evaluate(async ({ base, program }) => {
     const bytes = async (name) => (await fetch(base + name)).arrayBuffer();
-    const worker = new Worker(`${base}worker_loader.js`, { type: "module" });
+    const worker = new Worker(`${base}${program}_loader.js`, { type: "module" });
     const waiting = new Map();
     let next = 1;
     const ready = new Promise((done) => waiting.set(0, done));
@@ -40,7 +40,7 @@ async function withEngine(body) {
     const model = `models/all-minilm-l6-v2/`;
     window.loaded = await window.engine.send({ type: "load_model", name: "all-minilm-l6-v2", max_tokens: 256 },
       [await bytes(`${model}model_int8.onnx`), await bytes(`${model}tokenizer.json`)]).answer;
-  }, site.url);
+  }, { base: site.url, program });
   try { await body(page); } finally { await context.close(); }
 }
 
@@ -59,6 +59,16 @@ test("vectors in the browser agree with onnxruntime's", async () => {
     console.log(`cosine to onnxruntime: worst ${Math.min(...cosines).toFixed(5)} of ${cosines.length}`);
     assert.ok(Math.min(...cosines) >= 0.998, `worst cosine ${Math.min(...cosines)}`);
   });
+});
+
+test("relaxed SIMD gives the same vectors, to the last bit", async () => {
+  const { items } = JSON.parse(await fs.readFile(new URL("../data/minilm_reference.json", import.meta.url), "utf8"));
+  const texts = items.map((item) => item.text);
+  const embed = (page) => page.evaluate((texts) => window.engine.send({ type: "embed", texts }).answer, texts);
+  const found = {};
+  for (const program of ["worker", "relaxed"]) await withEngine(async (page) => { found[program] = (await embed(page)).answer.vectors; }, program);
+  assert.equal(found.relaxed.length, texts.length);
+  assert.deepEqual(found.relaxed, found.worker);
 });
 
 test("vectors in the browser are those of the native tool", async () => {
