@@ -16,7 +16,7 @@ pub enum Pooling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arithmetic {
-    /// int8 weights and 16-bit activations by the encoder of this crate, where it knows the graph;
+    /// int8 weights and integer activations by the encoder of this crate, where it knows the graph;
     /// else as [`Arithmetic::Float32`].
     #[default]
     Int8,

@@ -57,7 +57,7 @@ test("vectors in the browser agree with onnxruntime's", async () => {
       return dot / Math.hypot(...vector) / Math.hypot(...wanted);
     });
     console.log(`cosine to onnxruntime: worst ${Math.min(...cosines).toFixed(5)} of ${cosines.length}`);
-    assert.ok(Math.min(...cosines) >= 0.998, `worst cosine ${Math.min(...cosines)}`);
+    assert.ok(Math.min(...cosines) >= 0.995, `worst cosine ${Math.min(...cosines)}`);
   });
 });
 
