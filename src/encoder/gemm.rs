@@ -61,7 +61,10 @@ pub(super) struct Grid {
     /// Steps of the root mean square; as many as there is room for where that is fewer.
     steps: f32,
     /// The 128 integers that most numbers shall be among begin this far below 0: for `limbs`.
-    #[cfg_attr(not(all(feature = "relaxed", target_arch = "wasm32")), allow(dead_code))]
+    #[cfg_attr(
+        not(all(feature = "relaxed", target_arch = "wasm32")),
+        allow(dead_code)
+    )]
     pub below: i32,
 }
 
