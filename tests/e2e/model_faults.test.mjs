@@ -41,9 +41,12 @@ async function take(page) {
   return (await page.locator(".model-work").innerText()).trim();
 }
 
-/** The engine's program, with at most so many bytes of memory: the section of memories says it. */
-async function withMemory(bytes) {
-  const file = await fs.readFile(path.join(root, "worker_bg.wasm"));
+/** The engine's programs; which one a page takes is the browser's matter. */
+const PROGRAMS = ["worker_bg.wasm", "relaxed_bg.wasm"];
+
+/** A program of the engine, with at most so many bytes of memory: the section of memories says it. */
+async function withMemory(program, bytes) {
+  const file = await fs.readFile(path.join(root, program));
   const number = (at) => { let value = 0, shift = 0, byte; do { byte = file[at++]; value |= (byte & 0x7f) << shift; shift += 7; } while (byte & 0x80); return [value, at]; };
   const varint = (value) => { const out = []; do { out.push((value & 0x7f) | (value > 0x7f ? 0x80 : 0)); value >>>= 7; } while (value); return out; };
   for (let at = 8; at < file.length;) {
@@ -99,14 +102,16 @@ test("without the private file system the file cache keeps a model, without eith
 
 test("an engine that gets no memory says so; words go on, and so does a new engine", async () => {
   const { context, page } = await openPage(browser);
-  const small = await withMemory(20e6);
-  site.overrides["worker_bg.wasm"] = (request, response, send) => send(200, small, { "content-type": "application/wasm" });
+  for (const program of PROGRAMS) {
+    const small = await withMemory(program, 20e6);
+    site.overrides[program] = (request, response, send) => send(200, small, { "content-type": "application/wasm" });
+  }
   await openInstance(page, site, CALL_INSTANCE);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   const offer = page.locator(".inst-offer");
   await offer.getByText(/no more memory from this browser/).waitFor({ timeout: PATIENCE });
   assert.match(await offer.innerText(), /Close other tabs or choose a smaller embedding model/);
-  delete site.overrides["worker_bg.wasm"];
+  for (const program of PROGRAMS) delete site.overrides[program];
   await offer.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout: PATIENCE });
   assert.match(await everythingStored(page), /all-minilm-l6-v2/);
