@@ -40,8 +40,8 @@ pub(super) struct Page {
     pub open: RwSignal<BTreeSet<SessionId>>,
     /// Steps unfolded beside the one in focus.
     pub open_steps: RwSignal<BTreeSet<(StageId, u32)>>,
-    /// When Run or Cancel was last pressed, in milliseconds.
-    pressed: StoredValue<f64>,
+    /// When Run or Cancel was last pressed, in milliseconds, and for what.
+    pressed: StoredValue<Option<(f64, (System, Mode))>>,
 }
 
 /// Presses within this many milliseconds are one double click.
@@ -105,7 +105,7 @@ impl Page {
             quote: RwSignal::new(None),
             open: RwSignal::new(BTreeSet::new()),
             open_steps: RwSignal::new(BTreeSet::new()),
-            pressed: StoredValue::new(0.0),
+            pressed: StoredValue::new(None),
         }
     }
 
@@ -116,14 +116,15 @@ impl Page {
     /// Runs what is chosen, or cancels the run. Both are one button in one place, so the second half
     /// of a double click does nothing.
     pub fn run_or_cancel(self) {
-        let now = now_ms();
-        if now - self.pressed.get_value() < DOUBLE_CLICK {
+        let (now, chosen) = (now_ms(), untrack(|| self.chosen()));
+        let before = self.pressed.get_value();
+        if before.is_some_and(|(at, what)| what == chosen && now - at < DOUBLE_CLICK) {
             return;
         }
-        self.pressed.set_value(now);
+        self.pressed.set_value(Some((now, chosen)));
         match untrack(|| self.running()) {
             true => self.on.cancel.run(()),
-            false => self.on.run.run(untrack(|| self.chosen())),
+            false => self.on.run.run(chosen),
         }
     }
 
