@@ -22,6 +22,18 @@ fn begins_with_name(text: &str) -> bool {
     first.contains(['.', '/', '_'])
 }
 
+/// The name itself, or with a number where others have it already: `name (2)`.
+pub fn numbered(name: String, others: &[String]) -> String {
+    let numbered = format!("{name} (");
+    let taken = others
+        .iter()
+        .filter(|other| **other == name || other.starts_with(&numbered));
+    match taken.count() {
+        0 => name,
+        n => format!("{name} ({})", n + 1),
+    }
+}
+
 /// A number with thin groups, `6 962`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

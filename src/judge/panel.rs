@@ -1,6 +1,7 @@
 //! The judges of a run: any number of models, each asked one or more times.
 
 use crate::prompts::judge_hash;
+use crate::words::numbered;
 use serde::{Deserialize, Serialize};
 
 /// Repeats of one judge at most: the paper's five, and room for studies of judges.
@@ -75,14 +76,7 @@ impl Panel {
                 1 => judge.label(),
                 _ => judge.label_with_host(),
             };
-            let taken = names
-                .iter()
-                .filter(|other| **other == name || other.starts_with(&format!("{name} (")))
-                .count();
-            names.push(match taken {
-                0 => name,
-                n => format!("{name} ({})", n + 1),
-            });
+            names.push(numbered(name, &names));
         }
         names
     }

@@ -2,6 +2,7 @@
 
 use crate::prompts;
 use crate::run::record::{ModelRef, Params, RetrieverRef, RunRecord};
+use crate::words::numbered;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -170,14 +171,7 @@ pub fn names(firsts: &[&RunRecord], system: impl Fn(&RunRecord) -> String) -> Ve
             .into_iter()
             .chain(details);
         let name = parts.collect::<Vec<_>>().join(" · ");
-        let taken = names
-            .iter()
-            .filter(|other| **other == name || other.starts_with(&format!("{name} (")))
-            .count();
-        names.push(match taken {
-            0 => name,
-            n => format!("{name} ({})", n + 1),
-        });
+        names.push(numbered(name, &names));
     }
     names
 }

@@ -66,6 +66,22 @@ fn the_domains_are_the_full_benchmark() {
 }
 
 /// Agreement and spread against other people's packages (`tests/python/agreement_reference.py`).
+#[track_caller]
+fn agrees(ratings: &Ratings, case: &Value, name: &str) {
+    let found = ratings.agreement().unwrap();
+    for (what, found, expected) in [
+        ("raw", Some(found.raw), &case["raw"]),
+        ("kappa", found.kappa, &case["kappa"]),
+        ("ac1", found.ac1, &case["ac1"]),
+    ] {
+        let (found, expected) = (found.unwrap(), expected.as_f64().unwrap());
+        assert!(
+            (found - expected).abs() < 1e-9,
+            "{name} {what}: {found} for {expected}"
+        );
+    }
+}
+
 #[test]
 fn agreement_and_spread_equal_the_reference() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agreement_reference.json");
@@ -81,18 +97,7 @@ fn agreement_and_spread_equal_the_reference() {
             raters: (0..rows[0].len()).map(|i| format!("judge {i}")).collect(),
             items: rows,
         };
-        let found = ratings.agreement().unwrap();
-        for (what, found, expected) in [
-            ("raw", Some(found.raw), &case["raw"]),
-            ("kappa", found.kappa, &case["kappa"]),
-            ("ac1", found.ac1, &case["ac1"]),
-        ] {
-            let (found, expected) = (found.unwrap(), expected.as_f64().unwrap());
-            assert!(
-                (found - expected).abs() < 1e-9,
-                "case {n} {what}: {found} for {expected}"
-            );
-        }
+        agrees(&ratings, case, &format!("case {n}"));
     }
     for case in reference["repeats"].as_array().unwrap() {
         let rows: Vec<Vec<Vec<f64>>> = serde_json::from_value(case["rows"].clone()).unwrap();
@@ -104,18 +109,7 @@ fn agreement_and_spread_equal_the_reference() {
                 .map(|row| row.iter().map(share).collect())
                 .collect(),
         };
-        let found = ratings.agreement().unwrap();
-        for (what, found, expected) in [
-            ("raw", Some(found.raw), &case["raw"]),
-            ("kappa", found.kappa, &case["kappa"]),
-            ("ac1", found.ac1, &case["ac1"]),
-        ] {
-            let (found, expected) = (found.unwrap(), expected.as_f64().unwrap());
-            assert!(
-                (found - expected).abs() < 1e-9,
-                "repeats {what}: {found} for {expected}"
-            );
-        }
+        agrees(&ratings, case, "repeats");
     }
     for case in reference["spread"].as_array().unwrap() {
         let values: Vec<f64> = serde_json::from_value(case["values"].clone()).unwrap();

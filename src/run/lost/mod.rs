@@ -162,7 +162,7 @@ pub enum Loss {
 }
 
 /// What is looked for: the evidence of one requirement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// Sessions that reveal its preference, by date.
     pub sessions: &'a [SessionId],

@@ -165,9 +165,7 @@ fn check(dynamic: bool, slot: Option<&str>, planted: Planted, expected: Loss) ->
             slot,
             accept: &["Japanese".into(), "plain_food".into()],
             dynamic,
-            links: None,
-            disputed: false,
-            donor: false,
+            ..Wanted::default()
         },
         &stages(&planted),
     );
@@ -358,12 +356,7 @@ fn tools_called_in_any_order_lose_evidence_where_they_drop_it() {
         stages.push(output());
         let wanted = Wanted {
             sessions: &sessions,
-            dynamic: false,
-            slot: None,
-            accept: &[],
-            links: None,
-            disputed: false,
-            donor: false,
+            ..Wanted::default()
         };
         let path = trace(wanted, &stages);
         assert_eq!(path.loss, Loss::At(gate), "case {n}: {path:#?}");
@@ -387,12 +380,7 @@ fn evidence_that_did_not_fit_into_the_context_was_cut() {
     let end = |stage: StageRecord| {
         let wanted = Wanted {
             sessions: &sessions,
-            dynamic: false,
-            slot: None,
-            accept: &[],
-            links: None,
-            disputed: false,
-            donor: false,
+            ..Wanted::default()
         };
         trace(wanted, &[stage, output()])
     };
@@ -436,18 +424,7 @@ fn preferences_without_citations_end_the_trace() {
 
 #[test]
 fn without_evidence_links_nothing_is_said() {
-    let path = trace(
-        Wanted {
-            sessions: &[],
-            dynamic: false,
-            slot: None,
-            accept: &[],
-            links: None,
-            disputed: false,
-            donor: false,
-        },
-        &stages(&full(&BOTH)),
-    );
+    let path = trace(Wanted::default(), &stages(&full(&BOTH)));
     assert_eq!(path.loss, Loss::Unknown);
 }
 
@@ -469,12 +446,8 @@ fn another_users_history_cannot_have_the_evidence() {
     let sessions = [SessionId::from("s1")];
     let wanted = Wanted {
         sessions: &sessions,
-        dynamic: false,
-        slot: None,
-        accept: &[],
-        links: None,
-        disputed: false,
         donor: true,
+        ..Wanted::default()
     };
     let path = trace(wanted, &[retrieved(&["p2/s1#0"]), output()]);
     assert_eq!(path.loss, Loss::At(Gate::Retrieved));
@@ -509,12 +482,8 @@ fn the_nearest_preference_counts_when_it_rests_on_the_evidence() {
         let (by, links) = (LinkedBy::Similarity { threshold: 0.4 }, near(similarity));
         let wanted = Wanted {
             sessions: &sessions,
-            dynamic: false,
-            slot: None,
-            accept: &[],
             links: Some((&by, &links)),
-            disputed: false,
-            donor: false,
+            ..Wanted::default()
         };
         let path = trace(wanted, &stages(&planted));
         (path.loss, path.means(Gate::Extracted))
