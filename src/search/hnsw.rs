@@ -3,10 +3,11 @@
 //! rows, cannot be interrupted, and so belongs in a worker of its own that can be ended. A graph that
 //! was built once can be kept as a file ([`Graph`]).
 
-use super::dot::dot_i8;
+use super::dot::{dot_i8, four_dots_wide};
 use super::exact::Query;
 use super::graph::{Graph, GraphError, lead_back};
-use super::walk::Walk;
+use super::sketch::Sketches;
+use super::walk::{Near, Walk};
 use super::{HnswParams, Index, Rows, best_first};
 use instant_distance::{Builder, Point};
 use serde::{Deserialize, Serialize, Serializer};
@@ -17,14 +18,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// How often the progress of a build is told.
 const TOLD: usize = 250;
 
-/// An HNSW graph over quantised rows. It walks by the inner products of bytes; what it finds is
-/// scored in floats, as [`super::Exact`] does it.
+/// An HNSW graph over quantised rows. It walks by rough scores from one bit a component; what it finds
+/// is compared by bytes, and the best of it scored in floats, as [`super::Exact`] does it.
 ///
 /// Of the layers that instant-distance builds, the walk takes the lowest; the upper ones only serve
 /// to find a place to begin at, for which as many of their rows as the root of all are compared at
 /// once.
 pub struct Hnsw {
     rows: Arc<Rows>,
+    sketches: Sketches,
     graph: Graph,
     walk: RefCell<Walk>,
 }
@@ -54,6 +56,7 @@ impl Hnsw {
 
     fn over(rows: Arc<Rows>, graph: Graph) -> Self {
         Self {
+            sketches: Sketches::new(&rows),
             rows,
             graph,
             walk: RefCell::default(),
@@ -64,6 +67,18 @@ impl Hnsw {
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
+
+    /// Scores by bytes instead of rough ones: the inner product of bytes times the row's scale.
+    fn compare(&self, near: &mut [Near], query: &[i16]) {
+        for group in near.chunks_mut(4) {
+            // A short group is filled up with its first row, which then counts once.
+            let ids: [u32; 4] = std::array::from_fn(|n| group.get(n).unwrap_or(&group[0]).row);
+            let dots = four_dots_wide(ids.map(|row| self.rows.row(row as usize)), query);
+            for (near, dot) in group.iter_mut().zip(dots) {
+                near.score = dot as f32 * self.rows.scale(near.row as usize);
+            }
+        }
+    }
 }
 
 impl Index for Hnsw {
@@ -72,9 +87,13 @@ impl Index for Hnsw {
             return Vec::new();
         }
         let quantised = Query::new(query);
+        let source = (&self.graph, &self.sketches);
+        let ef = self.graph.params.ef_search.max(k);
+        let rough = self.sketches.query(query);
         let mut walk = self.walk.borrow_mut();
-        let source = (&self.graph, &*self.rows);
-        let near = walk.nearest(source, &quantised.wide, self.graph.params.ef_search.max(k));
+        let near = walk.nearest(source, &rough, ef);
+        self.compare(near, &quantised.wide);
+        near.sort_unstable_by(|a, b| b.cmp(a));
         // What can be among the best k by its float score.
         let last = near.get(k - 1).map_or(f32::NEG_INFINITY, |near| near.score);
         let floor = last * quantised.scale - 2.0 * quantised.slack(self.rows.longest());

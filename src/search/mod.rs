@@ -11,6 +11,8 @@ pub mod lexical;
 pub mod params;
 pub mod rows;
 #[cfg(feature = "engine")]
+mod sketch;
+#[cfg(feature = "engine")]
 mod walk;
 
 pub use exact::Exact;

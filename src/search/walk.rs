@@ -1,14 +1,10 @@
 //! The walk along a graph: always on from the best row known, until none of them leads nearer.
 
-use super::dot::four_dots_wide;
 use super::graph::Graph;
-use super::rows::Rows;
-use std::cmp::{Ordering, Reverse};
+use super::sketch::{Rough, Sketches};
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::hint::black_box;
-
-/// Bytes that come from memory together.
-const LINE: usize = 64;
 
 /// A row and how near it is; the row number breaks ties.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,78 +37,97 @@ pub(super) struct Walk {
     batch: Vec<u32>,
     /// Rows from which the walk may go on, the best one on top.
     open: BinaryHeap<Near>,
-    /// The best rows, the worst one on top.
-    best: BinaryHeap<Reverse<Near>>,
+    best: Best,
+}
+
+/// The best rows so far, and some more: they are told apart only when there are twice as many.
+#[derive(Default)]
+struct Best {
+    most: usize,
+    rows: Vec<Near>,
+    /// What a row needs to be among them; it only rises.
+    floor: f32,
 }
 
 impl Walk {
-    /// The best `ef` rows that are found, best first. A score is the inner product of bytes times the
-    /// row's scale.
+    /// The best `ef` rows that are found, in no order, with what their sketches say of them.
     pub(super) fn nearest(
         &mut self,
-        (graph, rows): (&Graph, &Rows),
-        query: &[i16],
+        (graph, sketches): (&Graph, &Sketches),
+        query: &Rough,
         ef: usize,
-    ) -> Vec<Near> {
+    ) -> &mut [Near] {
         self.seen.clear();
         self.seen.resize(graph.len().div_ceil(64), 0);
         self.open.clear();
+        self.best.clear(ef);
         self.see(&graph.entries);
-        self.compare(rows, query, ef);
-        while let Some(next) = self.open.pop() {
-            if self.best.len() >= ef && self.best.peek().is_some_and(|worst| next < worst.0) {
+        self.compare(sketches, query);
+        // That many rows are best, so no more of them can lead on.
+        for _ in 0..ef {
+            let Some(next) = self.open.pop() else {
                 break;
-            }
+            };
             self.see(graph.neighbours(next.row as usize));
-            self.compare(rows, query, ef);
+            self.compare(sketches, query);
         }
-        let mut best: Vec<Near> = self.best.drain().map(|near| near.0).collect();
-        best.sort_unstable_by(|a, b| b.cmp(a));
-        best
+        self.best.whole()
     }
 
-    /// Notes those rows that were not seen before.
+    /// Notes those rows that were not seen before. Most were, in no order that a processor could
+    /// guess, so nothing hangs on it but how many are kept.
     #[inline]
     fn see(&mut self, rows: &[u32]) {
+        let Self { seen, batch, .. } = self;
+        batch.resize(rows.len(), 0);
+        let mut count = 0;
         for row in rows {
-            let (word, bit) = (&mut self.seen[*row as usize / 64], 1 << (row % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                self.batch.push(*row);
-            }
+            let (word, bit) = (&mut seen[*row as usize / 64], row % 64);
+            batch[count] = *row;
+            count += (!*word >> bit & 1) as usize;
+            *word |= 1 << bit;
         }
+        batch.truncate(count);
     }
 
-    /// Compares what was noted with the query, four rows at a time.
-    fn compare(&mut self, rows: &Rows, query: &[i16], ef: usize) {
+    /// Compares what was noted with the query.
+    fn compare(&mut self, sketches: &Sketches, query: &Rough) {
         // They lie far apart: asked for all at once, they come from memory together.
-        let mut touched = 0i8;
+        let touched = self.batch.iter().map(|row| sketches.touch(*row));
+        black_box(touched.fold(0, |all, bits| all ^ bits));
         for row in &self.batch {
-            let bytes = rows.row(*row as usize);
-            for byte in bytes.iter().step_by(LINE) {
-                touched ^= byte;
-            }
-        }
-        black_box(touched);
-        for group in self.batch.chunks(4) {
-            // A short group is filled up with its first row, which then counts once.
-            let ids: [u32; 4] = std::array::from_fn(|n| *group.get(n).unwrap_or(&group[0]));
-            let dots = four_dots_wide(ids.map(|row| rows.row(row as usize)), query);
-            for (row, dot) in group.iter().zip(dots) {
-                let near = Near {
-                    score: dot as f32 * rows.scale(*row as usize),
-                    row: *row,
-                };
-                if self.best.len() >= ef {
-                    if self.best.peek().is_none_or(|worst| near <= worst.0) {
-                        continue;
-                    }
-                    self.best.pop();
-                }
-                self.best.push(Reverse(near));
+            let score = sketches.score(*row, query);
+            if score >= self.best.floor {
+                let near = Near { score, row: *row };
+                self.best.add(near);
                 self.open.push(near);
             }
         }
-        self.batch.clear();
+    }
+}
+
+impl Best {
+    fn clear(&mut self, most: usize) {
+        self.most = most;
+        self.rows.clear();
+        self.floor = f32::NEG_INFINITY;
+    }
+
+    fn add(&mut self, near: Near) {
+        self.rows.push(near);
+        if self.rows.len() == 2 * self.most {
+            let worst = self.whole().last().map(|worst| worst.score);
+            self.floor = worst.unwrap_or(self.floor);
+        }
+    }
+
+    /// Drops what is not among the best; the last one left is the worst.
+    fn whole(&mut self) -> &mut [Near] {
+        if self.rows.len() > self.most {
+            self.rows
+                .select_nth_unstable_by(self.most - 1, |a, b| b.cmp(a));
+            self.rows.truncate(self.most);
+        }
+        &mut self.rows
     }
 }
