@@ -84,11 +84,33 @@ pub struct EmbeddingSet {
     pub dim: u32,
     pub chunk_tokens: u32,
     pub chunk_overlap: u32,
+    /// How passages were read. Nothing is said of texts that were read as they are, whose vectors the
+    /// graph itself pools and which were made unit vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<PassageReading>,
     /// Shard id to vector file (format: [`crate::embed::vectors`]).
     pub files: BTreeMap<String, FileRef>,
     /// The HNSW graph over all of them (format: [`crate::search::graph`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<FileRef>,
+}
+
+/// What the vectors of passages depend on beside weights and text. Vectors of queries are comparable
+/// only with those of passages that were read in the same way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassageReading {
+    /// Of `tokenizer.json`.
+    pub tokenizer_sha256: String,
+    /// Longest input in tokens, special tokens included.
+    pub max_tokens: u32,
+    /// `mean` or `cls`; nothing where the graph pools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooling: Option<String>,
+    /// Whether they are unit vectors.
+    pub normalised: bool,
+    /// Put before every passage.
+    #[serde(default)]
+    pub passage_prefix: String,
 }
 
 impl EmbeddingSet {

@@ -34,7 +34,7 @@ fn embed_all(
     let out = Mutex::new(vec![None; passages.len()]);
     let work = || -> Result<(), EmbedError> {
         while let Some((at, passage)) = take(passages, &next) {
-            let vector = embedder.embed(&passage.text)?.vector;
+            let vector = embedder.embed_passage(&passage.text)?.vector;
             out.lock()
                 .expect("no thread panics while it holds the lock")[at] = Some(vector);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, passages.len());

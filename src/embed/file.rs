@@ -1,6 +1,7 @@
 //! A model's bytes: its ONNX file, and behind it, in one piece of memory, the files in which its
 //! weights lie apart.
 
+use super::registry::folder::last;
 use std::ops::Range;
 
 /// All bytes of a model.
@@ -58,7 +59,6 @@ impl ModelFile {
     /// Where in [`ModelFile::bytes`] the data file of that name lies; paths are compared by their
     /// last part, as files lie in one folder.
     pub fn place(&self, name: &str) -> Option<Range<usize>> {
-        let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let wanted = last(name);
         let found = self.data.iter().find(|(own, _)| last(own) == wanted)?;
         Some(found.1.clone())

@@ -27,16 +27,21 @@ impl General {
         })
     }
 
-    /// The vector of one text. `pooling` serves graphs that give one vector a token.
-    pub fn run(&self, ids: &[u32], pooling: Option<Pooling>) -> Result<Vec<f32>, EmbedError> {
+    /// The vector of one text, and whether the graph itself pooled. `pooling` serves graphs that give
+    /// one vector a token.
+    pub fn run(
+        &self,
+        ids: &[u32],
+        pooling: Option<Pooling>,
+    ) -> Result<(Vec<f32>, bool), EmbedError> {
         let failed = |why: String| EmbedError::Run {
             tokens: ids.len(),
             why,
         };
         let (shape, values) = self.compute(ids).map_err(|e| failed(format!("{e:#}")))?;
         match (shape[..].as_ref(), pooling) {
-            ([1, _], _) => Ok(values),
-            ([1, _, width], Some(pooling)) => Ok(pool(&values, *width, pooling)),
+            ([1, _], _) => Ok((values, true)),
+            ([1, _, width], Some(pooling)) => Ok((pool(&values, *width, pooling), false)),
             (shape, _) => Err(failed(format!(
                 "its output has the shape {shape:?}: say mean or cls for one vector a token"
             ))),

@@ -12,9 +12,18 @@ pub struct Embedder {
     tokenizer: TextTokenizer,
     engine: Engine,
     spec: ModelSpec,
+    /// What of that the graph decides by itself.
+    graph: Graph,
     dim: u32,
     /// Why a graph runs on the general engine although int8 was asked for.
     fallback: Option<String>,
+}
+
+/// What a graph does, whatever the card says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Graph {
+    pools: bool,
+    normalises: bool,
 }
 
 enum Engine {
@@ -60,15 +69,46 @@ impl Embedder {
             tokenizer,
             engine,
             spec,
+            graph: Graph::default(),
             dim: 0,
             fallback,
         };
-        embedder.dim = match &embedder.engine {
-            Engine::Fused(encoder, _) => encoder.dim() as u32,
-            // The graph says its dimension only by running; the empty text is the shortest run.
-            Engine::General(_) => embedder.embed("")?.vector.len() as u32,
-        };
+        (embedder.dim, embedder.graph) = embedder.look()?;
         Ok(embedder)
+    }
+
+    /// Components of a vector, and what the graph does.
+    fn look(&self) -> Result<(u32, Graph), EmbedError> {
+        match &self.engine {
+            Engine::Fused(encoder, _) => Ok((
+                encoder.dim() as u32,
+                Graph {
+                    pools: encoder.pooling().is_some(),
+                    normalises: encoder.normalises(),
+                },
+            )),
+            // The graph says it only by running; the empty text is the shortest run.
+            Engine::General(general) => {
+                let ids = self.tokenizer.encode("", self.max_tokens())?.ids;
+                let (vector, pools) = general.run(&ids, self.spec.pooling)?;
+                let squares = vector.iter().map(|x| x * x).sum::<f32>();
+                let graph = Graph {
+                    pools,
+                    normalises: (squares - 1.0).abs() < 1e-3,
+                };
+                Ok((vector.len() as u32, graph))
+            }
+        }
+    }
+
+    /// Embeds a query, with what the model wants before it.
+    pub fn embed_query(&self, text: &str) -> Result<Embedding, EmbedError> {
+        self.embed(&format!("{}{text}", self.spec.query_prefix))
+    }
+
+    /// Embeds a passage, with what the model wants before it.
+    pub fn embed_passage(&self, text: &str) -> Result<Embedding, EmbedError> {
+        self.embed(&format!("{}{text}", self.spec.passage_prefix))
     }
 
     /// Embeds one text as it is, whole.
@@ -127,7 +167,7 @@ impl Embedder {
             (Engine::Fused(encoder, _), State::Fused(run)) => Ok(encoder.advance(run)),
             (Engine::General(general), State::General(vectors)) => {
                 if let Some(ids) = batch.ids.get(vectors.len()) {
-                    vectors.push(general.run(ids, self.spec.pooling)?);
+                    vectors.push(general.run(ids, self.spec.pooling)?.0);
                 }
                 Ok(vectors.len() == batch.ids.len())
             }
@@ -142,7 +182,7 @@ impl Embedder {
             (Engine::General(_), State::General(vectors)) => vectors,
             _ => unreachable!("a batch is finished by the embedder that started it"),
         };
-        let graph_does = matches!(&self.engine, Engine::Fused(encoder, _) if encoder.normalises());
+        let graph_does = self.graph.normalises;
         let parts = vectors.into_iter().zip(batch.ids).zip(batch.truncated);
         parts
             .map(|((vector, ids), truncated)| Embedding {
@@ -168,6 +208,18 @@ impl Embedder {
     /// What the model's card says.
     pub fn spec(&self) -> &ModelSpec {
         &self.spec
+    }
+
+    /// How texts are really read: as the card says, but for what the graph decides by itself. A model
+    /// loaded to be read so gives the same vectors.
+    pub fn reading(&self) -> ModelSpec {
+        ModelSpec {
+            max_tokens: self.max_tokens(),
+            pooling: self.spec.pooling.filter(|_| !self.graph.pools),
+            normalise: self.spec.normalise || self.graph.normalises,
+            arithmetic: self.arithmetic(),
+            ..self.spec.clone()
+        }
     }
 
     /// What this embedder computes with.

@@ -14,7 +14,7 @@ impl General {
         Err(EmbedError::General { why })
     }
 
-    pub fn run(&self, _: &[u32], _: Option<Pooling>) -> Result<Vec<f32>, EmbedError> {
+    pub fn run(&self, _: &[u32], _: Option<Pooling>) -> Result<(Vec<f32>, bool), EmbedError> {
         match self.0 {}
     }
 }

@@ -12,6 +12,23 @@ pub enum Pooling {
     Cls,
 }
 
+impl Pooling {
+    /// As files write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Pooling::Mean => "mean",
+            Pooling::Cls => "cls",
+        }
+    }
+
+    /// The pooling of that word.
+    pub fn of(word: &str) -> Option<Self> {
+        [Pooling::Mean, Pooling::Cls]
+            .into_iter()
+            .find(|pooling| pooling.word() == word)
+    }
+}
+
 /// What is computed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -37,7 +37,7 @@ enum Command {
     /// Run the embedded baseline on every instance of a dataset and print its scores
     Eval {
         folder: PathBuf,
-        /// Folder with model_int8.onnx and tokenizer.json
+        /// Folder with an ONNX file and tokenizer.json; its other files say how it is read
         #[arg(long)]
         model: PathBuf,
         /// Name as in addresses and result files, for example standard_rag
@@ -54,7 +54,7 @@ enum Command {
     /// standard RAG on some instances of every domain
     Record {
         folder: PathBuf,
-        /// Folder with model_int8.onnx and tokenizer.json
+        /// Folder with an ONNX file and tokenizer.json; its other files say how it is read
         #[arg(long)]
         model: PathBuf,
         #[arg(long, default_value = "public/examples")]
@@ -66,24 +66,25 @@ enum Command {
     /// How much of a dataset's evidence vectors, words and both find
     Retrieval {
         folder: PathBuf,
-        /// Folder with model_int8.onnx and tokenizer.json
+        /// Folder with an ONNX file and tokenizer.json; its other files say how it is read
         #[arg(long)]
         model: PathBuf,
         /// What a passage is
         #[arg(long, value_enum, default_value_t = Chunks::Tokens)]
         chunks: Chunks,
-        /// The model's longest input, special tokens included
-        #[arg(long, default_value_t = 256)]
-        max_tokens: u32,
+        /// The model's longest input, special tokens included; else as its folder says
+        #[arg(long)]
+        max_tokens: Option<u32>,
     },
-    /// Vectors of texts on standard input, a JSON string a line, as one JSON array a line
+    /// Vectors of texts on standard input, a JSON string a line, as one JSON array a line; without what
+    /// the model wants before queries or passages
     Embed {
-        /// Folder with model_int8.onnx and tokenizer.json
+        /// Folder with an ONNX file and tokenizer.json; its other files say how it is read
         #[arg(long)]
         model: PathBuf,
-        /// The model's longest input, special tokens included
-        #[arg(long, default_value_t = 256)]
-        max_tokens: u32,
+        /// The model's longest input, special tokens included; else as its folder says
+        #[arg(long)]
+        max_tokens: Option<u32>,
     },
     /// A provider's response on standard input to the neutral reply or the typed error, as JSON
     Decode(decode::DecodeArgs),
@@ -107,12 +108,13 @@ enum DatasetCommand {
     /// Add vectors of every passage to a dataset folder
     Embed {
         folder: PathBuf,
-        /// Folder with model_int8.onnx and tokenizer.json; its name becomes the model's
+        /// Folder with an ONNX file and tokenizer.json, named as the model is to be called; its other
+        /// files say how it is read: pooling, prefixes, limit
         #[arg(long)]
         model: PathBuf,
-        /// The model's longest input, special tokens included
-        #[arg(long, default_value_t = 256)]
-        max_tokens: u32,
+        /// The model's longest input, special tokens included; else as its folder says
+        #[arg(long)]
+        max_tokens: Option<u32>,
     },
     /// Add an HNSW graph over the vectors of all passages to a dataset folder
     Index {

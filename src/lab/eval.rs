@@ -3,6 +3,7 @@
 use super::dataset::build::MANIFEST;
 use super::dataset::open::Dataset;
 use super::error::LabError;
+use super::model::{Model, refused};
 use super::native_env::{Cache, NativeEnv};
 use super::recall::{self, Recall};
 use crate::agent::memo::StageMemo;
@@ -12,10 +13,11 @@ use crate::bench::ids::{DomainId, InstanceId};
 use crate::bench::limits::FileKind;
 use crate::bench::manifest::{EmbeddingSet, ShardRef};
 use crate::bench::visible::{History, Instance};
-use crate::embed::{Chunking, Embedder, ModelSpec, VectorFile, embed_sessions};
+use crate::embed::{Chunking, Embedder, VectorFile, embed_sessions};
 use crate::run::drive::{Case, RunSpec, run_instance};
-use crate::run::record::{DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, Variant};
+use crate::run::record::{DatasetRef, ModelRef, Params, Reading, RetrieverRef, RunRecord, Variant};
 use crate::score::{self, MeanScore, ScoreTable};
+use crate::settings::retriever::Retriever;
 use futures::executor::block_on;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,7 +30,7 @@ pub struct Evaluation {
 }
 
 /// Runs a system with the embedded baseline on the wanted instances of a dataset. `model` is a folder
-/// with `model_int8.onnx` and `tokenizer.json`; `cache` keeps vectors from one evaluation to the next.
+/// with an ONNX file and `tokenizer.json`; `cache` keeps vectors from one evaluation to the next.
 pub fn evaluate(
     dataset: &Dataset,
     model: &Path,
@@ -37,16 +39,13 @@ pub fn evaluate(
     wanted: &dyn Fn(&InstanceId) -> bool,
     cache: &Cache,
 ) -> Result<Evaluation, LabError> {
-    let onnx = read(&model.join("model_int8.onnx"))?;
-    let tokenizer = read(&model.join("tokenizer.json"))?;
-    let sha256 = hash::sha256_hex(&onnx);
-    let embedder =
-        Embedder::load(onnx, &tokenizer, ModelSpec::plain(MAX_TOKENS)).map_err(refused)?;
+    let model = Model::load(model, None)?;
+    let embedder = &model.embedder;
     let set = dataset
         .manifest
         .embeddings
         .iter()
-        .find(|set| set.model_sha256 == sha256 && params.chunking().fits(set));
+        .find(|set| model.gives(set) && params.chunking().fits(set));
     if let Some(why) = system.refuses(&ModelRef::Embedded) {
         return Err(LabError::Refused(why.to_owned()));
     }
@@ -56,7 +55,7 @@ pub fn evaluate(
     }
     let spec = RunSpec {
         params: params.clone(),
-        ..spec(dataset, model, sha256, system)?
+        ..spec(dataset, &model, system)?
     };
     let (mut records, mut recall) = (Vec::new(), Recall::default());
     for shard in &dataset.manifest.shards {
@@ -73,9 +72,9 @@ pub fn evaluate(
         };
         let vectors = match vectors {
             Some(vectors) => vectors,
-            None => embed(&embedder, shard, &loaded.history, params.chunking())?,
+            None => embed(embedder, shard, &loaded.history, params.chunking())?,
         };
-        let env = NativeEnv::open(&embedder, cache, &loaded.history, vectors)?;
+        let env = NativeEnv::open(embedder, cache, &loaded.history, vectors)?;
         for (instance, hidden) in &loaded.instances {
             let case = Case {
                 instance,
@@ -96,9 +95,6 @@ pub fn evaluate(
     })
 }
 
-/// Longest input of the models this tool is used with, special tokens included.
-const MAX_TOKENS: u32 = 256;
-
 fn one(env: &NativeEnv<'_>, spec: &RunSpec, case: Case<'_>) -> RunRecord {
     let spec = RunSpec {
         id: format!("{}.{}", case.instance.id, spec.system.word()),
@@ -117,15 +113,7 @@ pub(super) fn domain_of(dataset: &Dataset, instance: &Instance) -> DomainId {
         .unwrap_or_default()
 }
 
-fn spec(
-    dataset: &Dataset,
-    model: &Path,
-    model_sha256: String,
-    system: System,
-) -> Result<RunSpec, LabError> {
-    let name = model
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
+fn spec(dataset: &Dataset, model: &Model, system: System) -> Result<RunSpec, LabError> {
     let manifest = read(&dataset.folder.join(MANIFEST))?;
     Ok(RunSpec {
         id: String::new(),
@@ -139,9 +127,10 @@ fn spec(
             sha256: hash::sha256_hex(&manifest),
         },
         retriever: RetrieverRef {
-            model: name.unwrap_or_default(),
-            model_sha256,
-            method: "exact".to_owned(),
+            model: model.name.clone(),
+            model_sha256: model.sha256.clone(),
+            method: Retriever::default().name_by(model.embedder.arithmetic()),
+            reading: Some(Reading::of(&model.embedder.reading(), model.embedder.dim())),
             ..RetrieverRef::default()
         },
         app_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -176,10 +165,6 @@ fn embed(
 
 fn read(path: &Path) -> Result<Vec<u8>, LabError> {
     std::fs::read(path).map_err(LabError::io("read", path))
-}
-
-fn refused(error: impl std::fmt::Display) -> LabError {
-    LabError::Refused(error.to_string())
 }
 
 impl Evaluation {

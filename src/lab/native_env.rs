@@ -49,9 +49,10 @@ impl<'a> NativeEnv<'a> {
         if let Some(known) = self.cache.borrow().get(text) {
             return Ok(known.clone());
         }
+        // What is no passage counts as a query, as in the browser.
         let embedded = self
             .embedder
-            .embed(text)
+            .embed_query(text)
             .map_err(|e| StepError::Engine(e.to_string()))?;
         self.cache
             .borrow_mut()

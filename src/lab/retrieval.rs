@@ -3,13 +3,11 @@
 
 use super::dataset::open::Dataset;
 use super::error::LabError;
-use crate::bench::hash;
+use super::model::{Model, refused};
 use crate::bench::limits::FileKind;
 use crate::bench::manifest::{EmbeddingSet, ShardRef};
 use crate::bench::shard::Shard;
-use crate::embed::{
-    Chunking, EmbedError, Embedder, ModelSpec, VectorFile, embed_sessions, passages,
-};
+use crate::embed::{Chunking, Embedder, VectorFile, embed_sessions, passages};
 use crate::search::lexical::fuse;
 use crate::search::{Exact, Index, Lexical};
 use std::collections::BTreeSet;
@@ -22,28 +20,9 @@ const DEEP: usize = 100;
 const RANKS: [usize; 2] = [3, 10];
 const RETRIEVERS: [&str; 3] = ["vectors", "words", "both"];
 
-/// A model of a folder with `model_int8.onnx` and `tokenizer.json`, and the hash of its graph.
-struct Model {
-    embedder: Embedder,
-    sha256: String,
-}
-
-impl Model {
-    fn load(folder: &Path, max_tokens: u32) -> Result<Self, LabError> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read(&path).map_err(LabError::io("read", &path))
-        };
-        let (onnx, tokenizer) = (read("model_int8.onnx")?, read("tokenizer.json")?);
-        let sha256 = hash::sha256_hex(&onnx);
-        let spec = ModelSpec::plain(max_tokens);
-        let embedder = Embedder::load(onnx, &tokenizer, spec).map_err(refused)?;
-        Ok(Self { embedder, sha256 })
-    }
-}
-
-/// Vectors of texts: each line of `input` a JSON string, each line of the result an array.
-pub fn embed_lines(input: &str, model: &Path, max_tokens: u32) -> Result<String, LabError> {
+/// Vectors of texts as they are, without what the model wants before queries or passages: each line
+/// of `input` a JSON string, each line of the result an array.
+pub fn embed_lines(input: &str, model: &Path, max_tokens: Option<u32>) -> Result<String, LabError> {
     let model = Model::load(model, max_tokens)?;
     let mut out = Vec::new();
     for (n, line) in input
@@ -65,12 +44,12 @@ pub fn embed_lines(input: &str, model: &Path, max_tokens: u32) -> Result<String,
 pub fn evidence_recall(
     dataset: &Dataset,
     model: &Path,
-    max_tokens: u32,
+    max_tokens: Option<u32>,
     chunking: Chunking,
 ) -> Result<String, LabError> {
     let model = Model::load(model, max_tokens)?;
     let sets = dataset.manifest.embeddings.iter();
-    let mut fitting = sets.filter(|set| set.model_sha256 == model.sha256 && chunking.fits(set));
+    let mut fitting = sets.filter(|set| model.gives(set) && chunking.fits(set));
     let set = fitting.next();
     let (mut found, mut total) = ([[0usize; RANKS.len()]; RETRIEVERS.len()], 0);
     for shard in &dataset.manifest.shards {
@@ -106,7 +85,7 @@ fn add(
     let mut total = 0;
     for (instance, hidden) in &shard.instances {
         let task = instance.task.text();
-        let near = exact.search(&embedder.embed(&task).map_err(refused)?.vector, DEEP);
+        let near = exact.search(&embedder.embed_query(&task).map_err(refused)?.vector, DEEP);
         let same = lexical.search(&task, DEEP);
         let both = fuse(&[near.clone(), same.clone()], DEEP);
         let evidence: BTreeSet<_> = hidden.evidence.iter().map(|e| &e.session).collect();
@@ -140,11 +119,4 @@ fn vectors(
             embed_sessions(embedder, sessions, chunking, &|_, _| {}).map_err(refused)
         }
     }
-}
-
-fn refused(error: EmbedError) -> LabError {
-    LabError::Refused(match error.hint() {
-        Some(hint) => format!("{error}; {hint}"),
-        None => error.to_string(),
-    })
 }

@@ -319,13 +319,9 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// As a model's card says.
+    /// As a model is really read: its card says most of it, its graph may say otherwise.
     pub fn of(spec: &ModelSpec, dim: u32) -> Self {
-        let pooling = match spec.pooling {
-            Some(Pooling::Mean) => "mean",
-            Some(Pooling::Cls) => "cls",
-            None => "in the graph",
-        };
+        let pooling = spec.pooling.map_or("in the graph", Pooling::word);
         Self {
             dim,
             pooling: pooling.to_owned(),

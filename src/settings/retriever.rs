@@ -126,6 +126,20 @@ impl Retriever {
         Some(format!("The embedding endpoint: {missing}"))
     }
 
+    /// As results name it, where the model was computed with this: a graph that the fast encoder does
+    /// not know runs in float32, whatever was chosen.
+    pub fn name_by(&self, computed: Arithmetic) -> String {
+        let arithmetic = match computed {
+            Arithmetic::Float32 => computed,
+            Arithmetic::Int8 => self.arithmetic,
+        };
+        Self {
+            arithmetic,
+            ..self.clone()
+        }
+        .name()
+    }
+
     /// As results name it.
     pub fn name(&self) -> String {
         let method = match self.method {
@@ -150,6 +164,9 @@ mod tests {
     #[test]
     fn the_published_retriever_is_the_default_and_has_a_plain_name() {
         assert_eq!(Retriever::default().name(), "exact");
+        let by = |computed| Retriever::default().name_by(computed);
+        assert_eq!(by(Arithmetic::Int8), "exact");
+        assert_eq!(by(Arithmetic::Float32), "exact, float32");
         assert_eq!(METHODS[0].method, Retriever::default().method);
         let other = Retriever {
             method: SearchMethod::Fused,

@@ -225,6 +225,9 @@ pub enum Answer {
         /// Why that is float32 although int8 was asked for.
         #[serde(default)]
         fallback: Option<String>,
+        /// How texts are really read, where the graph decides some of it.
+        #[serde(default)]
+        read: Option<ModelSpec>,
         millis: f64,
     },
     /// This worker cannot run the model: start the one with the general engine and load it there.

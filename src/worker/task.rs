@@ -411,6 +411,7 @@ fn load(
         sha256,
         arithmetic: embedder.arithmetic(),
         fallback: embedder.fallback().map(str::to_owned),
+        read: Some(embedder.reading()),
         millis: millis(),
     }))
 }

@@ -10,3 +10,4 @@ mod model;
 mod retrieval;
 mod search;
 mod shaped;
+mod twin;

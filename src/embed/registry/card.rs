@@ -46,8 +46,9 @@ pub struct Card {
 
 impl Card {
     /// Reads what there is. `place` is the address or the name of the folder; `files` are those of
-    /// [`SAYING`] that it has, by name. A file that is no JSON counts as missing.
-    pub fn read(place: &str, files: &[(String, Vec<u8>)]) -> Self {
+    /// [`SAYING`] that it has, by name; `chosen` is the model that the visitor says it is, for a
+    /// folder that does not say so itself. A file that is no JSON counts as missing.
+    pub fn read(place: &str, files: &[(String, Vec<u8>)], chosen: Option<&'static Known>) -> Self {
         let files = Files(
             files
                 .iter()
@@ -59,13 +60,33 @@ impl Card {
         let named = files
             .text("config.json", "_name_or_path")
             .unwrap_or_default();
-        let known = Known::spoken_of(place).or_else(|| Known::spoken_of(named));
+        let told = Known::spoken_of(place).or_else(|| Known::spoken_of(named));
+        let hidden = files.number("config.json", "hidden_size");
+        let (known, doubts) = match (told, chosen) {
+            (Some(told), Some(chosen)) if told != chosen => (
+                Some(told),
+                Some(format!(
+                    "Its folder speaks of {} and not of {}, which was chosen; it is read as the first.",
+                    told.title, chosen.title
+                )),
+            ),
+            (None, Some(chosen)) if hidden.is_some_and(|own| own != u64::from(chosen.dim)) => (
+                None,
+                Some(format!(
+                    "Its config.json says {} numbers a vector, and {} has {}: it is another model, and nothing of that one is assumed.",
+                    hidden.unwrap_or_default(),
+                    chosen.title,
+                    chosen.dim
+                )),
+            ),
+            (told, chosen) => (told.or(chosen), None),
+        };
         let mut card = Self {
             name: known.map_or_else(|| short_name(place), |known| known.name.to_owned()),
             spec: known.map_or_else(|| ModelSpec::plain(USUAL_LIMIT), Known::spec),
             vocabulary: files.number("config.json", "vocab_size"),
-            hidden: files.number("config.json", "hidden_size"),
-            assumed: Vec::new(),
+            hidden,
+            assumed: doubts.into_iter().collect(),
             unfit: None,
         };
         card.take_limit(&files, known);
@@ -123,7 +144,9 @@ impl Card {
         const PROMPTS: &str = "config_sentence_transformers.json";
         let prompt = |names: &[&str]| {
             let prompts = files.get(PROMPTS)?.get("prompts")?;
-            names.iter().find_map(|name| prompts.get(*name)?.as_str())
+            let mut said = names.iter().filter_map(|name| prompts.get(*name)?.as_str());
+            // Libraries write empty ones for every model, also for those that want some.
+            said.find(|prompt| !prompt.is_empty())
         };
         let own = |name| files.text("model.json", name);
         if let Some(prefix) = own("query_prefix").or_else(|| prompt(&["query", "s2p_query"])) {
@@ -247,7 +270,7 @@ mod tests {
             .iter()
             .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
             .collect();
-        Card::read(place, &files)
+        Card::read(place, &files, None)
     }
 
     #[test]
@@ -349,6 +372,69 @@ mod tests {
             ("multilingual-e5-small", "passage: ")
         );
         assert_eq!(read.assumed, Vec::<String>::new());
+    }
+
+    /// As sentence-transformers writes the file for a model without prompts of its own.
+    const NO_PROMPTS: &str = r#"{"prompts":{"query":"","document":""},"default_prompt_name":null}"#;
+
+    #[test]
+    fn empty_prompts_say_nothing() {
+        const PROMPTS: &str = "config_sentence_transformers.json";
+        for (place, query, passage) in [
+            (
+                "https://host/multilingual-e5-small/",
+                "query: ",
+                "passage: ",
+            ),
+            (
+                "https://host/bge-small-en-v1.5/",
+                "Represent this sentence for searching relevant passages: ",
+                "",
+            ),
+            ("https://host/e5-large/", "query: ", "passage: "),
+            ("https://host/some-encoder/", "", ""),
+        ] {
+            let spec = card(place, &[(PROMPTS, NO_PROMPTS)]).spec;
+            let found = (spec.query_prefix.as_str(), spec.passage_prefix.as_str());
+            assert_eq!(found, (query, passage), "{place}");
+        }
+        // An empty one does not hide a full one behind it.
+        let both = r#"{"prompts":{"query":"","s2p_query":"q: "}}"#;
+        let read = card("https://host/some-encoder/", &[(PROMPTS, both)]);
+        assert_eq!(read.spec.query_prefix, "q: ");
+    }
+
+    #[test]
+    fn a_choice_names_a_folder_that_does_not_say_what_it_holds() {
+        let chosen = Known::named("bge-m3");
+        let read = |place: &str, config: &str| {
+            let files = [("config.json".to_owned(), config.as_bytes().to_vec())];
+            Card::read(place, &files, chosen)
+        };
+        // From the model's card: CLS, no prefixes, 8192 tokens.
+        let m3 = read(
+            "https://host/m/",
+            r#"{"model_type":"xlm-roberta","max_position_embeddings":8194,"hidden_size":1024}"#,
+        );
+        assert_eq!(m3.name, "bge-m3");
+        assert_eq!(
+            (m3.spec.pooling, m3.spec.max_tokens, m3.assumed.len()),
+            (Some(Pooling::Cls), 8192, 0)
+        );
+        let other = read("https://host/m/", r#"{"hidden_size":384}"#);
+        assert_eq!(other.spec.pooling, Some(Pooling::Mean));
+        assert!(
+            other.assumed[0].contains("384") && other.assumed[0].contains("BGE-M3 has 1024"),
+            "{:?}",
+            other.assumed
+        );
+        let named = read("https://host/multilingual-e5-small/", "{}");
+        assert_eq!(named.spec.passage_prefix, "passage: ");
+        assert!(
+            named.assumed[0].contains("not of BGE-M3"),
+            "{:?}",
+            named.assumed
+        );
     }
 
     #[test]

@@ -72,6 +72,34 @@ pub fn data_of(graph: &str) -> [String; 2] {
     [format!("{graph}_data"), format!("{graph}.data")]
 }
 
+/// The address of a data file that a graph at `graph` names; none when the name leads out of the
+/// graph's folder.
+pub fn beside(graph: &str, name: &str) -> Option<String> {
+    let (folder, _) = graph.rsplit_once('/')?;
+    let parts = name.split('/').filter(|part| !matches!(*part, "" | "."));
+    let parts: Vec<&str> = parts.collect();
+    let leads_out = name.starts_with('/') || name.contains('\\') || parts.contains(&"..");
+    (!parts.is_empty() && !leads_out).then(|| {
+        let mut address = folder.to_owned();
+        for part in parts {
+            address.push('/');
+            for byte in part.bytes() {
+                match byte {
+                    b'-' | b'.' | b'_' | b'~' => address.push(char::from(byte)),
+                    _ if byte.is_ascii_alphanumeric() => address.push(char::from(byte)),
+                    _ => address.push_str(&format!("%{byte:02X}")),
+                }
+            }
+        }
+        address
+    })
+}
+
+/// The last part of a path: files of a model lie in one folder, and are told apart by it.
+pub fn last(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 /// What of some dropped files is needed, as places in their list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
@@ -195,6 +223,27 @@ mod tests {
             "https://a b/",
         ] {
             assert_eq!(Folder::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn data_files_lie_beside_their_graph() {
+        for (name, address) in [
+            (
+                "model.onnx_data",
+                Some("https://host/m/onnx/model.onnx_data"),
+            ),
+            (
+                "./weights/a b#1",
+                Some("https://host/m/onnx/weights/a%20b%231"),
+            ),
+            ("../secret", None),
+            ("/etc/passwd", None),
+            ("a\\..\\b", None),
+            ("", None),
+        ] {
+            let found = beside("https://host/m/onnx/model.onnx", name);
+            assert_eq!(found.as_deref(), address, "{name}");
         }
     }
 

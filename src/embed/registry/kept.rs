@@ -1,7 +1,9 @@
 //! A model as it is kept in this browser.
 
 use super::fetching::Version;
-use crate::embed::spec::{Arithmetic, ModelSpec};
+use super::folder::last;
+use crate::bench::manifest::{EmbeddingSet, PassageReading};
+use crate::embed::spec::{Arithmetic, ModelSpec, Pooling};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -26,6 +28,9 @@ pub struct KeptFile {
     pub url: String,
     /// Of the whole file, where that is known.
     pub bytes: Option<u64>,
+    /// What the host said before anything came; of packed bytes where it packs them on the way.
+    #[serde(default)]
+    pub told: Option<u64>,
     /// Sizes of the pieces in which it is kept.
     #[serde(default)]
     pub pieces: Vec<u64>,
@@ -35,6 +40,9 @@ pub struct KeptFile {
     /// Of the whole file; none while it is not whole.
     #[serde(default)]
     pub sha256: Option<String>,
+    /// Of a graph that is whole: the files that its weights lie in, as it names them.
+    #[serde(default)]
+    pub apart: Option<Vec<String>>,
 }
 
 impl KeptFile {
@@ -45,10 +53,29 @@ impl KeptFile {
             name: name.to_owned(),
             url: url.to_owned(),
             bytes,
+            told: bytes,
             pieces: Vec::new(),
             version: Version::default(),
             sha256: None,
+            apart: None,
         }
+    }
+
+    /// Whether it is the same file of the same place, as far as can be said before it comes.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_known = other.told.is_some() && self.told == other.told;
+        self.role == other.role
+            && self.name == other.name
+            && self.url == other.url
+            && (self.bytes == other.bytes || is_known)
+    }
+
+    /// Forgets what has come.
+    pub fn forget(&mut self) {
+        self.pieces.clear();
+        self.version = Version::default();
+        self.sha256 = None;
+        self.apart = None;
     }
 
     /// Bytes kept.
@@ -71,6 +98,9 @@ pub struct Tried {
     /// Why that is not int8.
     #[serde(default)]
     pub fallback: Option<String>,
+    /// How it is really read, where the graph decides some of it.
+    #[serde(default)]
+    pub read: Option<ModelSpec>,
 }
 
 /// A model with everything that is known of it.
@@ -139,6 +169,57 @@ impl KeptModel {
         self.files.iter().find(|file| file.role == Role::Tokenizer)
     }
 
+    /// How it is read: as trying it showed, else as its folder says.
+    pub fn reading(&self) -> &ModelSpec {
+        let tried = self.tried.as_ref().and_then(|tried| tried.read.as_ref());
+        tried.unwrap_or(&self.spec)
+    }
+
+    /// Names of data files that its graph asks for and that are not among its files; none while the
+    /// graph is not whole.
+    pub fn lacks(&self) -> Vec<String> {
+        let named = self.files.first().and_then(|graph| graph.apart.clone());
+        let has = |name: &String| {
+            let mut data = self.files.iter().filter(|file| file.role == Role::Data);
+            data.any(|file| last(&file.name) == last(name))
+        };
+        let named = named.unwrap_or_default();
+        named.into_iter().filter(|name| !has(name)).collect()
+    }
+
+    /// Leaves the data files that its graph names, in that order, with `found` for those that were
+    /// not thought of before. Gives the pieces that belong to nothing any more: number of the file
+    /// and how many they are. Files that are not named by their number any more start anew.
+    pub fn take_data(&mut self, found: Vec<KeptFile>) -> Vec<(usize, usize)> {
+        let Some(names) = self.files.first().and_then(|graph| graph.apart.clone()) else {
+            return Vec::new();
+        };
+        let old = std::mem::take(&mut self.files);
+        let of = |role| old.iter().filter(move |file| file.role == role);
+        let mut files: Vec<KeptFile> = of(Role::Graph).cloned().collect();
+        for name in &names {
+            let mut known = of(Role::Data).chain(&found);
+            let file = known.find(|file| last(&file.name) == last(name)).cloned();
+            let is_new = |file: &KeptFile| files.iter().all(|other| other.name != file.name);
+            files.extend(file.filter(is_new));
+        }
+        files.extend(of(Role::Tokenizer).cloned());
+        let mut stray = Vec::new();
+        for at in 0..old.len().max(files.len()) {
+            let stays = matches!((old.get(at), files.get(at)), (Some(a), Some(b)) if a == b);
+            if stays {
+                continue;
+            }
+            stray.extend(old.get(at).map(|old| (at, old.pieces.len())));
+            if let Some(file) = files.get_mut(at) {
+                file.forget();
+            }
+        }
+        stray.retain(|(_, pieces)| *pieces > 0);
+        self.files = files;
+        stray
+    }
+
     /// The hash that names its weights: see [`identity`].
     pub fn sha256(&self) -> String {
         let hashes = self.weight_files().filter_map(|file| file.sha256.clone());
@@ -179,6 +260,48 @@ pub fn passages_key(weights: &str, tokenizer: &str, spec: &ModelSpec) -> String 
         passage_prefix
     ]);
     hex(&Sha256::digest(read.to_string()))
+}
+
+/// How passages were read, for a dataset's set of vectors; nothing where that is plain: whole, pooled
+/// by the graph, as unit vectors.
+pub fn passages_reading(tokenizer: &str, read: &ModelSpec) -> Option<PassageReading> {
+    let is_plain = read.pooling.is_none() && read.normalise && read.passage_prefix.is_empty();
+    (!is_plain).then(|| PassageReading {
+        tokenizer_sha256: tokenizer.to_owned(),
+        max_tokens: read.max_tokens,
+        pooling: read.pooling.map(|pooling| pooling.word().to_owned()),
+        normalised: read.normalise,
+        passage_prefix: read.passage_prefix.clone(),
+    })
+}
+
+/// Whether the vectors of a dataset's set are those that this model gives: the same weights, read in
+/// the same way.
+pub fn gives(set: &EmbeddingSet, weights: &str, tokenizer: &str, read: &ModelSpec) -> bool {
+    let read_so = match &set.reading {
+        // Nothing else could be made when sets did not say it.
+        None => read.passage_prefix.is_empty() && read.normalise,
+        Some(reading) => match key_of(weights, reading) {
+            Some(key) => key == passages_key(weights, tokenizer, read),
+            None => false,
+        },
+    };
+    set.model_sha256 == weights && read_so
+}
+
+/// [`passages_key`] of a set; none where it pools in a way that is not known here.
+fn key_of(weights: &str, reading: &PassageReading) -> Option<String> {
+    let pooling = match reading.pooling.as_deref() {
+        None => None,
+        Some(word) => Some(Pooling::of(word)?),
+    };
+    let spec = ModelSpec {
+        pooling,
+        normalise: reading.normalised,
+        passage_prefix: reading.passage_prefix.clone(),
+        ..ModelSpec::plain(reading.max_tokens)
+    };
+    Some(passages_key(weights, &reading.tokenizer_sha256, &spec))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -265,10 +388,135 @@ mod tests {
             dim: 8,
             arithmetic: Arithmetic::Int8,
             fallback: None,
+            read: None,
         });
         assert!(model.is_ready());
         let again: KeptModel =
             serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
         assert_eq!(again, model);
+    }
+
+    fn set(reading: Option<PassageReading>) -> EmbeddingSet {
+        EmbeddingSet {
+            model: "m".into(),
+            model_sha256: "w".into(),
+            dim: 8,
+            chunk_tokens: 256,
+            chunk_overlap: 50,
+            reading,
+            files: Default::default(),
+            graph: None,
+        }
+    }
+
+    #[test]
+    fn a_set_fits_the_model_that_reads_passages_as_it_was_made() {
+        let cls = ModelSpec {
+            pooling: Some(Pooling::Cls),
+            passage_prefix: "p: ".into(),
+            query_prefix: "q: ".into(),
+            ..ModelSpec::plain(256)
+        };
+        let made = set(passages_reading("t", &cls));
+        assert!(gives(&made, "w", "t", &cls));
+        let any_query = ModelSpec {
+            query_prefix: String::new(),
+            ..cls.clone()
+        };
+        assert!(
+            gives(&made, "w", "t", &any_query),
+            "queries are another matter"
+        );
+        assert!(!gives(&made, "v", "t", &cls), "other weights");
+        assert!(!gives(&made, "w", "u", &cls), "another tokenizer");
+        for other in [
+            ModelSpec::plain(256),
+            ModelSpec {
+                pooling: Some(Pooling::Mean),
+                ..cls.clone()
+            },
+            ModelSpec {
+                passage_prefix: String::new(),
+                ..cls.clone()
+            },
+            ModelSpec {
+                max_tokens: 128,
+                ..cls.clone()
+            },
+            ModelSpec {
+                normalise: false,
+                ..cls.clone()
+            },
+        ] {
+            assert!(!gives(&made, "w", "t", &other), "{other:?}");
+        }
+        let mut strange = made;
+        strange.reading.as_mut().unwrap().pooling = Some("lasttoken".into());
+        assert!(!gives(&strange, "w", "t", &cls));
+    }
+
+    #[test]
+    fn a_set_that_says_nothing_is_of_plain_passages() {
+        let plain = ModelSpec::plain(256);
+        assert_eq!(passages_reading("t", &plain), None);
+        let old = set(None);
+        assert!(gives(&old, "w", "any", &plain));
+        let prefixed = ModelSpec {
+            passage_prefix: "p: ".into(),
+            ..plain
+        };
+        assert!(!gives(&old, "w", "any", &prefixed));
+    }
+
+    fn kept(files: Vec<KeptFile>) -> KeptModel {
+        KeptModel {
+            id: "a".into(),
+            name: "m".into(),
+            from: "https://host/m/".into(),
+            added_ms: 0,
+            spec: ModelSpec::plain(256),
+            files,
+            hidden: None,
+            tried: None,
+            fault: None,
+        }
+    }
+
+    fn file(role: Role, name: &str, pieces: &[u64]) -> KeptFile {
+        KeptFile {
+            pieces: pieces.to_vec(),
+            ..KeptFile::wanted(role, name, &format!("https://host/m/{name}"), Some(9))
+        }
+    }
+
+    #[test]
+    fn the_graph_says_which_data_files_there_are() {
+        let mut graph = file(Role::Graph, "m.onnx", &[5]);
+        graph.apart = Some(vec!["./a.bin".into(), "b.bin".into()]);
+        let guessed = file(Role::Data, "m.onnx_data", &[3, 3]);
+        let tokenizer = file(Role::Tokenizer, "tokenizer.json", &[2]);
+        let mut model = kept(vec![graph.clone(), guessed, tokenizer]);
+        assert_eq!(model.lacks(), ["./a.bin", "b.bin"]);
+        let found = ["a.bin", "b.bin"].map(|name| file(Role::Data, name, &[]));
+        assert_eq!(model.take_data(found.to_vec()), [(1, 2), (2, 1)]);
+        let names: Vec<_> = model.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["m.onnx", "a.bin", "b.bin", "tokenizer.json"]);
+        assert_eq!(model.files[0].pieces, [5], "the graph stays");
+        assert_eq!(model.files[3].pieces, [0; 0], "its pieces had another name");
+        assert!(model.lacks().is_empty());
+        // Once it is so, nothing changes any more.
+        let before = model.clone();
+        assert_eq!(model.take_data(Vec::new()), []);
+        assert_eq!(model, before);
+    }
+
+    #[test]
+    fn a_host_that_packs_on_the_way_has_the_same_file_as_before() {
+        let told = file(Role::Tokenizer, "tokenizer.json", &[]);
+        let mut kept = told.clone();
+        kept.bytes = Some(40);
+        assert!(told.is_same(&kept));
+        let other = KeptFile::wanted(Role::Tokenizer, &told.name, &told.url, Some(10));
+        assert!(!other.is_same(&kept));
     }
 }

@@ -2,9 +2,11 @@
 //! read, what of it has to be fetched, how a cut download goes on, and whether it fits.
 //!
 //! Pure: files come in as bytes and answers as numbers. [`known`] is the list of models, [`card`]
-//! reads a folder's own files, [`folder`] finds what is needed in it, [`fetching`] decides how a
-//! download goes on, [`room`] says whether there is space and memory, [`kept`] is what stays.
+//! reads a folder's own files, [`folder`] finds what is needed in it, [`apart`] which files a graph
+//! needs beside itself, [`fetching`] decides how a download goes on, [`room`] says whether there is
+//! space and memory, [`kept`] is what stays.
 
+pub mod apart;
 pub mod card;
 pub mod fetching;
 pub mod folder;

@@ -5,41 +5,35 @@ use super::open::Dataset;
 use super::pack;
 use crate::bench::hash;
 use crate::bench::manifest::{EmbeddingSet, FileRef};
+use crate::embed::Chunking;
 use crate::embed::bulk::embed_sessions;
 use crate::embed::model::Embedder;
-use crate::embed::{Chunking, EmbedError, ModelSpec};
+use crate::embed::registry::kept::passages_reading;
 use crate::lab::error::LabError;
+use crate::lab::model::{Model, refused};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Name of the model's graph within its folder.
-const ONNX: &str = "model_int8.onnx";
-/// Name of the model's tokenizer within its folder.
-const TOKENIZER: &str = "tokenizer.json";
-
 /// Embeds all shards of a dataset with the model of a folder and enters the files in the manifest.
-/// `max_tokens` is the model's longest input, special tokens included.
+/// `max_tokens` is the model's longest input, special tokens included, if not what its folder says.
 pub fn embed(
     mut dataset: Dataset,
     model: &Path,
-    max_tokens: u32,
+    max_tokens: Option<u32>,
 ) -> Result<EmbeddingSet, LabError> {
-    let name = model.file_name().and_then(|name| name.to_str());
-    let name = name
-        .ok_or_else(|| LabError::Refused(format!("{} is no folder of a model", model.display())))?;
-    let onnx = read(&model.join(ONNX))?;
-    let tokenizer = read(&model.join(TOKENIZER))?;
-    let model_sha256 = hash::sha256_hex(&onnx);
-    let spec = ModelSpec::plain(max_tokens);
-    let embedder = Embedder::load(onnx, &tokenizer, spec).map_err(refused)?;
+    let model = Model::load(model, max_tokens)?;
+    for sentence in &model.assumed {
+        eprintln!("{}: {sentence}", model.name);
+    }
     let chunking = Chunking::default();
     let set = EmbeddingSet {
-        model: name.to_owned(),
-        model_sha256,
-        dim: embedder.dim(),
+        model: model.name.clone(),
+        model_sha256: model.sha256,
+        dim: model.embedder.dim(),
         chunk_tokens: chunking.tokens,
         chunk_overlap: chunking.overlap,
-        files: embed_shards(&dataset, &embedder, chunking, name)?,
+        reading: passages_reading(&model.tokenizer_sha256, &model.embedder.reading()),
+        files: embed_shards(&dataset, &model.embedder, chunking, &model.name)?,
         graph: None,
     };
     dataset
@@ -79,15 +73,4 @@ pub(super) fn file_ref(path: String, bytes: &[u8]) -> FileRef {
         unpacked: None,
         unpacked_sha256: None,
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, LabError> {
-    std::fs::read(path).map_err(LabError::io("read", path))
-}
-
-fn refused(error: EmbedError) -> LabError {
-    LabError::Refused(match error.hint() {
-        Some(hint) => format!("{error}; {hint}"),
-        None => error.to_string(),
-    })
 }
