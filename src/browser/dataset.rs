@@ -4,6 +4,7 @@ use super::abort::Abort;
 use super::clock::Pace;
 use super::fetch::OnProgress;
 use super::hash::sha256_hex;
+use super::model::ModelInfo;
 use super::origin::Origin;
 use crate::bench::error::{DataError, Warning};
 use crate::bench::hidden::ScenarioDimensions;
@@ -93,18 +94,21 @@ impl Dataset {
         Ok(shard)
     }
 
-    /// Vectors of a shard made by the model of that hash with that chunking, if shipped.
+    /// The shipped set of the vectors that this model gives chunks cut so.
+    pub fn set_of(&self, model: &ModelInfo, chunking: Chunking) -> Option<&EmbeddingSet> {
+        let mut sets = self.manifest.embeddings.iter();
+        sets.find(|set| model.gives(set) && chunking.fits(set))
+    }
+
+    /// Vectors of a shard from a set, if it has some of it.
     pub async fn vectors(
         &self,
         shard: &str,
-        model_sha256: &str,
-        chunking: Chunking,
+        set: &EmbeddingSet,
         progress: &OnProgress,
         abort: &Abort,
     ) -> Result<Option<Vec<u8>>, DatasetError> {
-        let made_so = |set: &&EmbeddingSet| set.model_sha256 == model_sha256 && chunking.fits(set);
-        let set = self.manifest.embeddings.iter().find(made_so);
-        let Some(file) = set.and_then(|set| set.files.get(shard)) else {
+        let Some(file) = set.files.get(shard) else {
             return Ok(None);
         };
         let bytes = self

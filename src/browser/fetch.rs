@@ -4,7 +4,7 @@ use super::abort::Abort;
 use super::body::Body;
 use super::error::BrowserError;
 use super::page;
-use crate::embed::registry::fetching::Head;
+use crate::embed::registry::fetching::{Head, Length};
 use crate::llm::{LlmError, reach};
 use js_sys::Uint8Array;
 use std::rc::Rc;
@@ -186,12 +186,9 @@ pub(super) async fn open(
         refuse_status(url, status)?;
     }
     refuse_page(url, &response)?;
-    // With transport compression the header counts other bytes than those that come out.
-    let is_plain = header(&response, "content-encoding").is_none();
-    let length = header(&response, "content-length").filter(|_| is_plain);
     let head = Head {
         status,
-        length: length.and_then(|text| text.parse().ok()),
+        length: length(&response),
         range: header(&response, "content-range"),
         etag: header(&response, "etag"),
         modified: header(&response, "last-modified"),
@@ -228,9 +225,21 @@ pub(super) async fn size_of(url: &str, abort: &Abort) -> Result<Option<u64>, Fet
     }
     refuse_status(url, response.status())?;
     refuse_page(url, &response)?;
-    let is_plain = header(&response, "content-encoding").is_none();
-    let length = header(&response, "content-length").filter(|_| is_plain);
-    Ok(length.and_then(|text| text.parse().ok()))
+    Ok(length(&response).map(|length| length.bytes))
+}
+
+/// How long the body is, where the host says it and counts the bytes that come out, or may do so.
+fn length(response: &Response) -> Option<Length> {
+    if header(response, "content-encoding").is_some() {
+        return None;
+    }
+    let bytes = header(response, "content-length")?.parse().ok()?;
+    let own = format!("{}/", page::origin());
+    Some(Length {
+        bytes,
+        // Parts are never packed; of other origins, pages are not told whether the whole is.
+        is_exact: response.status() == 206 || response.url().starts_with(&own),
+    })
 }
 
 fn plain(
@@ -315,19 +324,16 @@ fn refuse_status(url: &str, status: u16) -> Result<(), FetchError> {
 }
 
 async fn read(response: &Response, what: &Get<'_>) -> Result<Uint8Array, FetchError> {
-    // With transport compression the header counts other bytes than those that come out.
-    let plain = header(response, "content-encoding").is_none();
-    let named = header(response, "content-length").and_then(|text| text.parse::<u64>().ok());
-    let named = named.filter(|_| plain);
+    let named = length(response);
     let too_large = || FetchError::TooLarge {
         url: what.url.to_owned(),
         limit: what.limit,
     };
-    if named.is_some_and(|bytes| bytes > what.limit) {
+    if named.is_some_and(|named| named.bytes > what.limit) {
         drop(Body::of(response)); // letting go of the body ends the download
         return Err(too_large());
     }
-    let total = named.or(what.expect);
+    let total = named.map(|named| named.bytes).or(what.expect);
     let (mut pieces, mut done) = (Vec::new(), 0);
     let mut body = Body::of(response).map_err(|error| cut(what, done, error))?;
     while let Some(piece) = body.next().await.map_err(|error| cut(what, done, error))? {
@@ -338,7 +344,7 @@ async fn read(response: &Response, what: &Get<'_>) -> Result<Uint8Array, FetchEr
         pieces.push(piece);
         (what.progress)(Progress { done, total });
     }
-    if named.is_some_and(|bytes| done < bytes) {
+    if named.is_some_and(|named| named.is_missed_by(done)) {
         return Err(cut(
             what,
             done,

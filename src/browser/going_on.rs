@@ -59,6 +59,7 @@ async fn names() -> Result<Vec<String>, JsValue> {
     Ok(held.iter().filter_map(name).filter_map(ours).collect())
 }
 
-fn locks() -> Result<JsValue, JsValue> {
+/// The browser's locks, which all tabs of this site share.
+pub(super) fn locks() -> Result<JsValue, JsValue> {
     Reflect::get(page::window().navigator().as_ref(), &"locks".into())
 }

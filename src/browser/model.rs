@@ -4,12 +4,13 @@ use super::abort::Abort;
 use super::cache::{FileCache, Wanted};
 use super::engine::EngineError;
 use super::fetch::{Freshness, Get, OnProgress, Progress, silent};
+use super::hash::sha256_hex;
 use super::models::{self, ModelError};
 use super::page;
 use super::shelf::Shelf;
 use super::worker_client::{WorkerClient, WorkerError};
-use crate::bench::manifest::FileRef;
-use crate::embed::registry::kept::passages_key;
+use crate::bench::manifest::{EmbeddingSet, FileRef};
+use crate::embed::registry::kept::{gives, passages_key};
 use crate::embed::registry::room::Needs;
 use crate::embed::registry::{KeptModel, Role};
 use crate::embed::spec::{ModelSpec, Pooling};
@@ -31,6 +32,7 @@ pub struct ModelInfo {
     /// Names the model's weights in results.
     pub sha256: String,
     pub dim: u32,
+    /// How it is read: where it has been loaded once, as that showed.
     pub spec: ModelSpec,
     /// Names vectors of passages made with it: equal keys, equal vectors.
     pub key: String,
@@ -82,20 +84,26 @@ impl ModelInfo {
     pub fn kept(model: Rc<KeptModel>) -> Self {
         let sha256 = model.sha256();
         let tokenizer = model.tokenizer().and_then(|file| file.sha256.as_deref());
+        let spec = model.reading().clone();
         Self {
             name: model.name.clone(),
             dim: model.tried.as_ref().map_or(0, |tried| tried.dim),
-            spec: model.spec.clone(),
-            key: passages_key(&sha256, tokenizer.unwrap_or_default(), &model.spec),
+            key: passages_key(&sha256, tokenizer.unwrap_or_default(), &spec),
+            spec,
             sha256,
             files: Files::Kept(model),
         }
     }
 
-    /// Whether vectors that a dataset ships for these weights are this model's: they are made of
-    /// texts as they are.
-    pub fn reads_plainly(&self) -> bool {
-        self.spec.passage_prefix.is_empty() && self.spec.normalise
+    /// Whether the vectors of a dataset's set are those that this model gives.
+    pub fn gives(&self, set: &EmbeddingSet) -> bool {
+        let tokenizer = match &self.files {
+            Files::None => return false,
+            Files::Shipped(_, tokenizer) => Some(&tokenizer.sha256),
+            Files::Kept(model) => model.tokenizer().and_then(|file| file.sha256.as_ref()),
+        };
+        let tokenizer = tokenizer.map(String::as_str).unwrap_or_default();
+        gives(set, &self.sha256, tokenizer, &self.spec)
     }
 
     /// What it takes of the machine.
@@ -211,6 +219,10 @@ async fn kept(
                 let piece = models::piece(&shelf, model, at, number).await?;
                 whole.set(&piece, place);
                 place += piece.length();
+            }
+            // The engine names the weights by their hash, and nothing else does so for this file.
+            if Some(sha256_hex(&whole).await) != file.sha256 {
+                return Err(ModelError::damaged(&file.name).into());
             }
             tokenizer = Some(whole.buffer());
             continue;

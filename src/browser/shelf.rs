@@ -75,6 +75,14 @@ impl Shelf {
         Ok(Self::Cache(cache.unchecked_into()))
     }
 
+    /// What people call the place.
+    pub fn place(&self) -> &'static str {
+        match self {
+            Self::Folder(_) => "the private file system of this browser",
+            Self::Cache(_) => "the file cache of this browser",
+        }
+    }
+
     /// Keeps `bytes`; a file of that name is replaced once all of them are written.
     pub async fn put(&self, name: &str, bytes: &Uint8Array) -> Result<(), BrowserError> {
         match self {

@@ -10,7 +10,7 @@ use super::fetch;
 use super::remote::Remote;
 use crate::bench::manifest::EmbeddingSet;
 use crate::bench::visible::History;
-use crate::embed::{ChunkUnit, Chunking, VectorFile};
+use crate::embed::{Chunking, VectorFile};
 use js_sys::Uint8Array;
 use std::rc::Rc;
 
@@ -56,12 +56,7 @@ impl Source {
         let quiet = fetch::silent();
         match &self.vectors {
             Vectors::Shipped(set) => {
-                let chunking = Chunking {
-                    unit: ChunkUnit::Tokens,
-                    tokens: set.chunk_tokens,
-                    overlap: set.chunk_overlap,
-                };
-                let vectors = dataset.vectors(part, &set.model_sha256, chunking, &quiet, abort);
+                let vectors = dataset.vectors(part, set, &quiet, abort);
                 let vectors = vectors.await?;
                 Ok(vectors.map(|vectors| Uint8Array::from(vectors.as_slice())))
             }

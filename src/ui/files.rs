@@ -83,7 +83,7 @@ impl Opened {
             lab.data.open_files(lab, files);
         } else if folder::is_model(&paths) {
             lab.go(&Route::Settings);
-            lab.shelf.look_in(lab, files);
+            lab.shelf.look_in(lab, files, None);
         } else if let Some(problem) = nothing_known(&paths) {
             lab.notices.bad(problem);
         } else {

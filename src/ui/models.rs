@@ -6,8 +6,8 @@ use super::state::Lab;
 use crate::browser::abort::Abort;
 use crate::browser::engine::{EngineProgress, OnEngineProgress};
 use crate::browser::files::PickedFile;
-use crate::browser::models::{Found, ModelError, Models};
-use crate::embed::registry::KeptModel;
+use crate::browser::models::{Found, Keeping, ModelError, Models};
+use crate::embed::registry::{KeptModel, Known};
 use crate::embed::spec::ModelSpec;
 use crate::settings::retriever::ModelChoice;
 use leptos::prelude::*;
@@ -20,6 +20,8 @@ use std::rc::Rc;
 pub struct Shelf {
     /// Models that are kept, whole or in part, the latest first.
     pub list: RwSignal<Vec<KeptModel>>,
+    /// Where they are kept.
+    pub keeping: RwSignal<Option<Keeping>>,
     /// What is being done.
     pub busy: RwSignal<Option<EngineProgress>>,
     /// What was found at the address or in the files last looked at.
@@ -39,6 +41,7 @@ impl Shelf {
     pub fn new() -> Self {
         Self {
             list: RwSignal::new(Vec::new()),
+            keeping: RwSignal::new(None),
             busy: RwSignal::new(None),
             found: RwSignal::new_local(None),
             problem: RwSignal::new(None),
@@ -48,33 +51,48 @@ impl Shelf {
 
     /// Looks what is on the shelf.
     pub async fn refresh(self, models: &Models) {
+        self.keeping.set(models.keeping().await);
         self.list.set(models.list().await);
     }
 
-    /// Looks at an address.
-    pub fn look(self, lab: Lab, address: String) {
+    /// Looks at an address. `chosen` is the model that the visitor says it is.
+    pub fn look(self, lab: Lab, address: String, chosen: Option<&'static Known>) {
         self.found.set(None);
         self.act(
             lab,
             "looking at the address",
             move |models, _, abort| async move {
-                self.found.set(Some(models.look(&address, &abort).await?));
+                self.found
+                    .set(Some(models.look(&address, chosen, &abort).await?));
                 Ok(None)
             },
         );
     }
 
     /// Looks through files.
-    pub fn look_in(self, lab: Lab, files: Vec<PickedFile>) {
+    pub fn look_in(self, lab: Lab, files: Vec<PickedFile>, chosen: Option<&'static Known>) {
         self.found.set(None);
         self.act(
             lab,
             "looking through the files",
             move |models, _, abort| async move {
-                self.found.set(Some(models.look_in(files, &abort).await?));
+                self.found
+                    .set(Some(models.look_in(files, chosen, &abort).await?));
                 Ok(None)
             },
         );
+    }
+
+    /// Reads what was found as the model that the visitor says it is.
+    pub fn read_as(self, chosen: Option<&'static Known>) {
+        if self.busy.with_untracked(Option::is_some) || self.found.with_untracked(Option::is_none) {
+            return;
+        }
+        self.found.update(|found| {
+            if let Some(found) = found {
+                found.read_as(chosen);
+            }
+        });
     }
 
     /// Fetches what was found, and chooses it once it is there.

@@ -5,7 +5,6 @@ use super::data::Open;
 use super::histories::{Offer, said};
 use super::parts::Problem;
 use super::state::{Edge, Lab};
-use crate::bench::manifest::EmbeddingSet;
 use crate::browser::abort::Abort;
 use crate::browser::collection::{CollectionError, Maker, Source, Vectors};
 use crate::browser::engine::{Engine, ModelInfo};
@@ -67,7 +66,8 @@ pub async fn source(
 
 /// The vectors of an engine's model: the dataset's, where it ships some of it.
 fn by_engine(engine: Engine, info: &ModelInfo, open: &Open) -> Source {
-    let (vectors, identity) = match shipped(info, open) {
+    let set = open.dataset.set_of(info, Chunking::default());
+    let (vectors, identity) = match set {
         Some(set) => (Vectors::Shipped(set.clone()), set.vectors_sha256()),
         None => (Vectors::Made, info.key.clone()),
     };
@@ -103,14 +103,6 @@ fn remote(lab: Lab, edge: &Edge) -> Source {
     }
 }
 
-/// The set of a dataset that this model made.
-fn shipped<'a>(info: &ModelInfo, open: &'a Open) -> Option<&'a EmbeddingSet> {
-    let sets = open.dataset.manifest.embeddings.iter();
-    let of_it =
-        |set: &&EmbeddingSet| set.model_sha256 == info.sha256 && Chunking::default().fits(set);
-    sets.filter(|_| info.reads_plainly()).find(of_it)
-}
-
 /// Passages by the vectors of whatever model, of which only the words are looked at.
 pub fn stand_in(edge: &Edge, open: &Open) -> Option<Source> {
     let set = open.dataset.manifest.embeddings.first()?;
@@ -130,6 +122,6 @@ pub async fn offer(source: &Source, open: &Open, edge: &Edge, abort: &Abort) -> 
         model: source.name.clone(),
         paid: matches!(source.maker, Maker::Remote(..)),
         ships: sets.map(|set| set.model.clone()).collect(),
-        other: info.is_some_and(|info| shipped(&info, open).is_some()),
+        other: info.is_some_and(|info| open.dataset.set_of(&info, Chunking::default()).is_some()),
     }
 }

@@ -87,6 +87,7 @@ test("without the private file system the file cache keeps a model, without eith
   assert.equal(await take(page), "");
   const kept = await page.evaluate(async () => (await (await caches.open("iba-lab-models-1")).keys()).map((request) => request.url));
   assert.ok(kept.length >= 3, `graph, tokenizer and record: ${kept}`);
+  assert.match(await page.locator(".kept-model").innerText(), /in the file cache of this browser/);
   noFaults(faults);
   await page.addInitScript(() => { Object.defineProperty(globalThis, "caches", { value: undefined }); });
   await page.reload();

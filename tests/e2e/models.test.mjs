@@ -54,13 +54,16 @@ test("a model is found with its size, fetched, tried, used by a run, and deleted
   await look(page, host.url);
   const found = page.locator(".found");
   await found.waitFor({ timeout: PATIENCE });
-  assert.match(await found.innerText(), /Takes 48 kB of this browser's storage/);
+  assert.match(await found.innerText(), /Takes 51 kB of this browser's storage/, "graph and tokenizer");
+  assert.match(await found.locator(".primary").innerText(), /Download 51 kB/);
   assert.equal(await page.locator("#found-pooling").inputValue(), "cls", "the folder says how it pools");
   assert.equal(await page.locator("#found-limit").inputValue(), "128", "positions less the two that XLM-R leaves free");
   assert.ok(!host.log.some((entry) => entry.method === "GET" && entry.name.endsWith(".onnx")), "nothing large is fetched unasked");
   assert.equal(await fetchIt(page), "");
   const kept = page.locator(".kept-model");
   assert.match(await kept.innerText(), /32 numbers · fast encoder · sha256 [0-9a-f]{12}/);
+  assert.match(await kept.innerText(), /51 kB in the private file system of this browser/, "where it is kept");
+  assert.match(await page.locator(".kept-where").innerText(), /which (may drop them|has promised to leave them there)/);
   assert.ok(await kept.locator("input[type=radio]").first().isChecked(), "it is chosen once it is there");
 
   await openInstance(page, site, CALL_INSTANCE);

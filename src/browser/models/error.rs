@@ -29,6 +29,13 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// A kept file is not what was fetched.
+    pub(in crate::browser) fn damaged(name: &str) -> Self {
+        Self::Refused(format!(
+            "what is kept of {name} is not what was fetched, so the browser's storage is damaged: “Try again” in Settings fetches it anew, or delete the model and add it again"
+        ))
+    }
+
     pub(super) fn keeping(error: BrowserError) -> Self {
         match error.name.as_str() {
             "QuotaExceededError" => Self::Full,

@@ -10,7 +10,7 @@ use crate::browser::engine::{EngineProgress, OnEngineProgress};
 use crate::browser::fetch::{self, FetchError, Part};
 use crate::browser::files::{FileError, PickedFile, slice};
 use crate::browser::shelf::Shelf;
-use crate::embed::registry::fetching::{self, Take};
+use crate::embed::registry::fetching::{self, Length, Take};
 use crate::embed::registry::{KeptModel, Role};
 use std::rc::Rc;
 
@@ -133,12 +133,19 @@ async fn attempt(
             };
         }
     };
-    let total = version.bytes;
+    // A part counts from where it begins, and is never packed.
+    let length = match known.is_empty() {
+        true => head.length,
+        false => version.bytes.map(|bytes| Length {
+            bytes,
+            is_exact: true,
+        }),
+    };
     let file = &mut growing.model().files[at];
+    file.bytes = version.bytes.or(file.bytes);
     if known.is_empty() {
         file.version = version;
     }
-    file.bytes = total.or(file.bytes);
     let mut body = Body::of(&response).map_err(|error| cut(url, kept, error.cause, abort))?;
     let mut pace = Pace::new();
     loop {
@@ -162,13 +169,19 @@ async fn attempt(
             refuse_strangers(growing, at, &bytes)?;
         }
         growing.push(&bytes).await?;
+        if length.is_some_and(|length| !length.is_exact && growing.len() > length.bytes) {
+            // The host packs on the way: what it told is no size of the file.
+            let came = growing.len();
+            let file = &mut growing.model().files[at];
+            (file.bytes, file.version.bytes) = (Some(came), None);
+        }
         tell(growing, at, progress);
         pace.breathe().await;
         if abort.is_aborted() {
             return Err(ModelError::Cancelled);
         }
     }
-    if total.is_some_and(|total| growing.len() < total) {
+    if length.is_some_and(|length| growing.len() < length.bytes) {
         return Err(cut(
             url,
             growing.len(),
@@ -176,7 +189,7 @@ async fn attempt(
             abort,
         ));
     }
-    if total.is_some_and(|total| growing.len() > total) {
+    if length.is_some_and(|length| length.is_passed_by(growing.len())) {
         growing.start_over().await;
         return Err(strange(url));
     }

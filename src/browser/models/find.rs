@@ -1,12 +1,13 @@
 //! What a folder has: its graphs with their sizes, its tokenizer, and what it says of itself.
 
-use super::ModelError;
+use super::{LONGEST, ModelError};
 use crate::browser::abort::Abort;
 use crate::browser::fetch::{self, FetchError, Freshness, Get, silent};
 use crate::browser::files::{self, PickedFile};
 use crate::embed::registry::card::{Card, SAYING};
-use crate::embed::registry::folder::{self, Folder, TOKENIZERS, data_of};
-use crate::embed::registry::{KeptFile, KeptModel, Role};
+use crate::embed::registry::folder::{self, Folder, TOKENIZERS, data_of, last};
+use crate::embed::registry::room::Needs;
+use crate::embed::registry::{KeptFile, KeptModel, Known, Role};
 use crate::embed::spec::ModelSpec;
 use futures::future::join_all;
 use sha2::{Digest, Sha256};
@@ -65,12 +66,41 @@ pub struct Found {
     /// Address or name of the folder.
     pub from: String,
     pub card: Option<Card>,
+    /// The files that the card was read from.
+    said: Vec<(String, Vec<u8>)>,
+    /// Everything that was dropped or picked: graphs name files by any name.
+    dropped: Vec<PickedFile>,
     /// The most fitting first.
     pub graphs: Vec<Graph>,
     pub tokenizer: Option<Place>,
 }
 
 impl Found {
+    /// Reads the folder's files again for another model that the visitor says it is.
+    pub fn read_as(&mut self, chosen: Option<&'static Known>) {
+        self.card = Some(Card::read(&self.from, &self.said, chosen));
+    }
+
+    /// What one of its graphs takes of the machine, where the host says how large it is. A tokenizer of
+    /// which it does not say so counts for nothing.
+    pub fn needs(&self, graph: usize) -> Option<Needs> {
+        Some(Needs {
+            weights: self.graphs.get(graph)?.bytes()?,
+            tokenizer: self.tokenizer_bytes().unwrap_or(0),
+            hidden: self
+                .card
+                .as_ref()
+                .and_then(|card| card.hidden)
+                .unwrap_or(1024),
+            tokens: LONGEST,
+        })
+    }
+
+    /// Bytes of the tokenizer, where they are known.
+    pub fn tokenizer_bytes(&self) -> Option<u64> {
+        self.tokenizer.as_ref().and_then(Place::bytes)
+    }
+
     /// The model that comes of it, with nothing kept yet.
     pub fn model(
         &self,
@@ -82,8 +112,7 @@ impl Found {
         let card = self.card.as_ref().ok_or(ModelError::Gone)?;
         let tokenizer = self.tokenizer.as_ref().ok_or(ModelError::Gone)?;
         let file = |role, name: &str, place: &Place| {
-            let name = name.rsplit('/').next().unwrap_or(name);
-            KeptFile::wanted(role, name, place.url(), place.bytes())
+            KeptFile::wanted(role, last(name), place.url(), place.bytes())
         };
         let data = graph
             .data
@@ -121,25 +150,70 @@ impl Found {
             std::iter::once((graph.name.as_str(), &graph.place)).chain(data)
         });
         let mut all = tokenizer.chain(graphs);
-        all.find_map(|(name, place)| match place {
-            Place::Disk(picked)
-                if name.rsplit('/').next() == Some(file.name.as_str())
-                    && Some(picked.size()) == file.bytes =>
-            {
-                Some(picked.clone())
-            }
+        let is_it = |name: &str, picked: &PickedFile| {
+            last(name) == file.name && Some(picked.size()) == file.bytes
+        };
+        let chosen = all.find_map(|(name, place)| match place {
+            Place::Disk(picked) if is_it(name, picked) => Some(picked.clone()),
             _ => None,
-        })
+        });
+        let mut others = self.dropped.iter().filter(|_| file.url.is_empty());
+        chosen.or_else(|| others.find(|picked| is_it(&picked.path, picked)).cloned())
     }
 }
 
+/// The files that a graph names and that nobody thought of, where they lie.
+pub(super) async fn data(
+    model: &KeptModel,
+    names: &[String],
+    found: Option<&Found>,
+    abort: &Abort,
+) -> Result<Vec<KeptFile>, ModelError> {
+    let graph = &model.files[0].url;
+    let missing = |name: &str, place: &str| {
+        ModelError::Refused(format!(
+            "its weights are in the file {name}, which is missing{place}: it has to lie beside the ONNX file"
+        ))
+    };
+    let mut files = Vec::new();
+    if graph.is_empty() {
+        let dropped = found.map_or(&[][..], |found| &found.dropped);
+        for name in names {
+            let mut there = dropped.iter();
+            let file = there.find(|picked| last(&picked.path) == last(name));
+            let file = file.ok_or_else(|| missing(name, " among what was dropped"))?;
+            let bytes = Some(file.size());
+            files.push(KeptFile::wanted(Role::Data, last(name), "", bytes));
+        }
+        return Ok(files);
+    }
+    for name in names {
+        let url = folder::beside(graph, name).ok_or_else(|| {
+            ModelError::Refused(format!(
+                "its weights are said to lie in “{name}”, which is outside of its folder: nothing is fetched from there; use an export that keeps its files together"
+            ))
+        })?;
+        let bytes = fetch::size_of(&url, abort).await;
+        let bytes = bytes.map_err(|error| match error {
+            FetchError::NotFound { .. } => missing(name, &format!(" at {url}")),
+            other => other.into(),
+        })?;
+        files.push(KeptFile::wanted(Role::Data, last(name), &url, bytes));
+    }
+    Ok(files)
+}
+
 /// Looks at an address; fetches nothing but the few small files that say how a model is read.
-pub async fn look(address: &str, abort: &Abort) -> Result<Found, ModelError> {
+pub async fn look(
+    address: &str,
+    chosen: Option<&'static Known>,
+    abort: &Abort,
+) -> Result<Found, ModelError> {
     let bad = || ModelError::Address(address.trim().to_owned());
     let folder = Folder::parse(address).ok_or_else(bad)?;
     let mut first = None;
     for base in &folder.bases {
-        match in_folder(base, &folder, abort).await {
+        match in_folder(base, &folder, chosen, abort).await {
             Ok(found) => return Ok(found),
             Err(ModelError::Cancelled) => return Err(ModelError::Cancelled),
             Err(error) => drop(first.get_or_insert(error)),
@@ -148,7 +222,12 @@ pub async fn look(address: &str, abort: &Abort) -> Result<Found, ModelError> {
     Err(first.unwrap_or_else(bad))
 }
 
-async fn in_folder(base: &str, folder: &Folder, abort: &Abort) -> Result<Found, ModelError> {
+async fn in_folder(
+    base: &str,
+    folder: &Folder,
+    chosen: Option<&'static Known>,
+    abort: &Abort,
+) -> Result<Found, ModelError> {
     let names = folder.graphs();
     let seen = join_all(names.iter().map(|name| head(base, name, abort))).await;
     if abort.is_aborted() {
@@ -198,60 +277,74 @@ async fn in_folder(base: &str, folder: &Folder, abort: &Abort) -> Result<Found, 
     let files = join_all(SAYING.map(|name| saying(base, name, abort))).await;
     let files: Vec<_> = files.into_iter().flatten().collect();
     let from = base.trim_end_matches('/').to_owned();
-    finish(from, &files, graphs, tokenizer)
+    finish(
+        Found {
+            from,
+            said: files,
+            graphs,
+            tokenizer: Some(tokenizer),
+            ..Found::default()
+        },
+        chosen,
+    )
 }
 
 /// Looks through dropped or picked files.
-pub async fn look_in(picked: Vec<PickedFile>, abort: &Abort) -> Result<Found, ModelError> {
+pub async fn look_in(
+    picked: Vec<PickedFile>,
+    chosen: Option<&'static Known>,
+    abort: &Abort,
+) -> Result<Found, ModelError> {
     let paths: Vec<&str> = picked.iter().map(|file| file.path.as_str()).collect();
-    let chosen = folder::choose(&paths);
+    let parts = folder::choose(&paths);
     let from = paths.iter().find_map(|path| Some(path.split_once('/')?.0));
     let from = from.unwrap_or("files of this device").to_owned();
-    if chosen.graphs.is_empty() {
+    if parts.graphs.is_empty() {
         return Err(ModelError::Refused(format!(
             "{from}: there is no ONNX file among them; choose the folder that holds one and its tokenizer.json"
         )));
     }
-    let Some(tokenizer) = chosen.tokenizer else {
+    let Some(tokenizer) = parts.tokenizer else {
         return Err(no_tokenizer(&from));
     };
     let mut files = Vec::new();
-    for (at, name) in &chosen.saying {
+    for (at, name) in &parts.saying {
         let bytes = files::read(&picked[*at], SAYING_LIMIT, &silent(), abort).await?;
         files.push(((*name).to_owned(), bytes.to_vec()));
     }
     let disk = |at: &usize| Place::Disk(picked[*at].clone());
-    let only = chosen.graphs.len() == 1;
-    let graphs = chosen.graphs.iter().map(|at| {
+    let only = parts.graphs.len() == 1;
+    let graphs = parts.graphs.iter().map(|at| {
         let name = paths[*at];
         // With one graph any data file is its own; else the name has to say so.
         let own = |data: &&usize| only || paths[**data].starts_with(name);
-        let data = chosen.data.iter().filter(own);
+        let data = parts.data.iter().filter(own);
         Graph {
             name: name.to_owned(),
             place: disk(at),
             data: data.map(|at| (paths[*at].to_owned(), disk(at))).collect(),
         }
     });
-    finish(from.clone(), &files, graphs.collect(), disk(&tokenizer))
+    let (graphs, tokenizer) = (graphs.collect(), Some(disk(&tokenizer)));
+    finish(
+        Found {
+            from,
+            said: files,
+            graphs,
+            tokenizer,
+            dropped: picked,
+            card: None,
+        },
+        chosen,
+    )
 }
 
-fn finish(
-    from: String,
-    files: &[(String, Vec<u8>)],
-    graphs: Vec<Graph>,
-    tokenizer: Place,
-) -> Result<Found, ModelError> {
-    let card = Card::read(&from, files);
-    if let Some(why) = card.unfit {
-        return Err(ModelError::Refused(format!("{from}: {why}")));
+fn finish(mut found: Found, chosen: Option<&'static Known>) -> Result<Found, ModelError> {
+    found.read_as(chosen);
+    if let Some(why) = found.card.as_ref().and_then(|card| card.unfit.as_ref()) {
+        return Err(ModelError::Refused(format!("{}: {why}", found.from)));
     }
-    Ok(Found {
-        from,
-        card: Some(card),
-        graphs,
-        tokenizer: Some(tokenizer),
-    })
+    Ok(found)
 }
 
 fn no_tokenizer(place: &str) -> ModelError {

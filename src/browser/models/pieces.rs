@@ -3,8 +3,9 @@
 
 use super::{ModelError, RECORD};
 use crate::browser::shelf::Shelf;
-use crate::embed::registry::KeptModel;
+use crate::embed::registry::apart::Apart;
 use crate::embed::registry::fetching::OVERLAP;
+use crate::embed::registry::{KeptModel, Role};
 use js_sys::Uint8Array;
 use sha2::{Digest, Sha256};
 
@@ -32,6 +33,8 @@ pub struct Growing<'a> {
     hash: Sha256,
     /// The last bytes, for the comparison when a download goes on.
     tail: Vec<u8>,
+    /// Of a graph, which other files it needs.
+    apart: Option<Apart>,
     /// Bytes that are not written yet.
     open: Vec<u8>,
 }
@@ -41,11 +44,12 @@ impl<'a> Growing<'a> {
     pub async fn take_up(shelf: &'a Shelf, model: &'a mut KeptModel, at: usize) -> Self {
         let mut growing = Self {
             shelf,
-            model,
             at,
             hash: Sha256::new(),
             tail: Vec::new(),
+            apart: reader(model, at),
             open: Vec::new(),
+            model,
         };
         let sizes = growing.model.files[at].pieces.clone();
         for (number, size) in sizes.into_iter().enumerate() {
@@ -84,6 +88,7 @@ impl<'a> Growing<'a> {
         self.model.files[self.at].pieces.clear();
         self.hash = Sha256::new();
         self.tail.clear();
+        self.apart = reader(self.model, self.at);
         self.open.clear();
     }
 
@@ -120,19 +125,49 @@ impl<'a> Growing<'a> {
     /// All bytes have come.
     pub async fn finish(mut self) -> Result<(), ModelError> {
         self.write().await?;
-        let hash = std::mem::take(&mut self.hash).finalize();
+        let hash = self.sha256();
         let file = &mut self.model.files[self.at];
-        file.sha256 = Some(crate::browser::hash::hex(&hash));
+        file.sha256 = Some(hash);
         file.bytes = Some(file.kept());
+        file.apart = self.apart.map(Apart::finish);
         keep_record(self.shelf, self.model).await
+    }
+
+    /// Whether the file is as it was when it was whole. What is damaged is forgotten, so that it comes
+    /// anew.
+    pub async fn is_sound(mut self) -> bool {
+        let file = &self.model.files[self.at];
+        let (wanted, all) = (file.sha256.clone(), file.bytes);
+        if wanted.as_ref() == Some(&self.sha256()) {
+            return true;
+        }
+        if all.is_none_or(|all| all <= self.len()) {
+            // Every piece is there, and one is another than it was.
+            self.start_over().await;
+        }
+        self.model.files[self.at].sha256 = None;
+        false
+    }
+
+    /// Of what has come.
+    fn sha256(&self) -> String {
+        crate::browser::hash::hex(&self.hash.clone().finalize())
     }
 
     fn count(&mut self, bytes: &[u8]) {
         self.hash.update(bytes);
+        if let Some(apart) = &mut self.apart {
+            apart.push(bytes);
+        }
         let keep = OVERLAP as usize;
         let last = &bytes[bytes.len().saturating_sub(keep)..];
         let old = self.tail.len().min(keep - last.len());
         self.tail.drain(..self.tail.len() - old);
         self.tail.extend_from_slice(last);
     }
+}
+
+/// Reads the names of other files out of a graph.
+fn reader(model: &KeptModel, at: usize) -> Option<Apart> {
+    (model.files[at].role == Role::Graph).then(Apart::default)
 }

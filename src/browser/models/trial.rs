@@ -5,7 +5,6 @@ use super::{ModelError, device_memory, needs};
 use crate::browser::abort::Abort;
 use crate::browser::engine::{EngineError, OnEngineProgress};
 use crate::browser::model::{Files, ModelInfo, load};
-use crate::browser::shelf::Shelf;
 use crate::browser::worker_client::{WorkerClient, WorkerError};
 use crate::embed::registry::KeptModel;
 use crate::embed::registry::kept::Tried;
@@ -18,7 +17,6 @@ const TEXT: &str = "A short text: dinner at seven, 晚饭七点, ужин в с�
 
 /// What loading shows.
 pub async fn run(
-    _shelf: &Shelf,
     model: &KeptModel,
     progress: &OnEngineProgress,
     abort: &Abort,
@@ -43,7 +41,7 @@ pub async fn run(
         let worker = WorkerClient::start(arithmetic)
             .await
             .map_err(EngineError::from)?;
-        let spec = info.spec.clone().with(Arithmetic::Int8);
+        let spec = model.spec.clone().with(Arithmetic::Int8);
         let answer = load(&worker, None, &info, &spec, progress, abort).await?;
         match answer {
             Answer::ModelLoaded {
@@ -51,18 +49,18 @@ pub async fn run(
                 sha256,
                 arithmetic,
                 fallback: why,
+                read,
                 ..
             } => {
                 if sha256 != model.sha256() {
-                    return Err(ModelError::Refused(
-                        "what was kept is not what was fetched: the browser's storage is damaged; delete the model and add it again".to_owned(),
-                    ));
+                    return Err(ModelError::damaged("its weights"));
                 }
                 embeds(&worker, dim, abort).await?;
                 return Ok(Tried {
                     dim,
                     arithmetic,
                     fallback: why.or(fallback),
+                    read,
                 });
             }
             Answer::NeedsGeneral { why } if arithmetic == Arithmetic::Int8 => {

@@ -105,15 +105,15 @@ impl Task {
         let dataset = &self.work.open.dataset;
         let (shown, chunking, abort) = (self.engine_progress(), self.chunking(), &self.abort);
         let loaded = self.byte_progress("loading the history's vectors");
-        let vectors = match model.reads_plainly() {
-            true => dataset
-                .vectors(shard_id, &model.sha256, chunking, &loaded, abort)
+        let vectors = match dataset.set_of(&model, chunking) {
+            Some(set) => dataset
+                .vectors(shard_id, set, &loaded, abort)
                 .await
                 .map_err(|error| match abort.is_aborted() {
                     true => EngineError::Cancelled,
                     false => EngineError::Vectors(said(&error, error.hint())),
                 })?,
-            false => None,
+            None => None,
         };
         let key = dataset.history_key(shard_id, chunking);
         let opened = engine
@@ -211,7 +211,7 @@ impl Task {
         RetrieverRef {
             model: model.name.clone(),
             model_sha256: model.sha256.clone(),
-            method: self.retriever.name(),
+            method: self.retriever.name_by(model.spec.arithmetic),
             reading: (model.dim > 0).then(|| Reading::of(&model.spec, model.dim)),
             base_url: None,
             cut_passages: None,

@@ -115,9 +115,9 @@ impl Task {
         let chunking = self.chunking();
         let sets = dataset.manifest.embeddings.iter();
         let mut sets = sets.filter(|set| chunking.fits(set));
-        let model = sets.next()?;
+        let set = sets.next()?;
         let shown = self.byte_progress("loading the history's passages");
-        let file = dataset.vectors(shard_id, &model.model_sha256, chunking, &shown, &self.abort);
+        let file = dataset.vectors(shard_id, set, &shown, &self.abort);
         let file = file.await.ok()??;
         Some(VectorFile::decode(&file).ok()?.spans)
     }

@@ -2,24 +2,29 @@
 import http from "node:http";
 import fs from "node:fs";
 import path from "node:path";
+import zlib from "node:zlib";
 
 /**
  * Serves the folder of a model from another origin. `faults` by file name: `missing`, `html`, `corrupt`,
  * `declared` (the size that is told before anything is fetched), `replace` (a pair of texts of equal length),
- * `cut` (so many bytes of the first answers, then the connection breaks), `pad` (bytes added to the end).
+ * `cut` (so many bytes of the first answers, then the connection breaks), `pad` (bytes added to the end),
+ * `slow` (milliseconds before the body comes). `packs` sends JSON as gzip to those who take it, and tells
+ * pages of other sites nothing of that; `exposed` names headers that they may see; `others` are files by
+ * other names. `ranges` can be `"refused"`: a host that answers 416 to every part.
  */
-export async function serveModel(folder, { cors = true, ranges = true, faults = {}, etag = '"v1"' } = {}) {
+export async function serveModel(folder, { cors = true, ranges = true, faults = {}, etag = null, packs = false, exposed = "", others = {} } = {}) {
   const log = [], state = { etag, cors, ranges, faults };
   const server = http.createServer((request, response) => {
     const name = decodeURIComponent(new URL(request.url, "http://localhost").pathname.slice(1));
     const entry = { name, method: request.method, range: request.headers.range, status: 200 };
     log.push(entry);
     const headers = state.cors ? { "access-control-allow-origin": "*" } : {};
+    if (exposed) headers["access-control-expose-headers"] = exposed;
     const end = (status, more = {}, body) => { entry.status = status; response.writeHead(status, { ...headers, ...more }); response.end(request.method === "HEAD" ? undefined : body); };
     const fault = state.faults[path.basename(name)] ?? {};
     if (request.method === "OPTIONS") return end(403);
     if (fault.html) return end(200, { "content-type": "text/html" }, "<!doctype html><p>Sign in</p>");
-    const file = path.join(folder, name);
+    const file = path.join(folder, others[name] ?? name);
     if (fault.missing || !name || !fs.existsSync(file) || fs.statSync(file).isDirectory()) return end(404, {}, "not found");
     let body = fs.readFileSync(file);
     if (fault.corrupt) { body = Buffer.from(body); body.fill(0xff, 0, 64); }
@@ -27,7 +32,15 @@ export async function serveModel(folder, { cors = true, ranges = true, faults = 
     if (fault.declared && request.method === "HEAD") return end(200, { "content-length": fault.declared });
     if (fault.pad) body = Buffer.concat([body, Buffer.alloc(fault.pad)]);
     const known = { "content-type": "application/octet-stream", "last-modified": "Sat, 28 Nov 2026 10:00:00 GMT" };
-    const asked = state.ranges && /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
+    if (state.etag) { known.etag = state.etag; delete known["last-modified"]; }
+    if (state.ranges === "refused" && request.headers.range) return end(416, { "content-range": `bytes */${body.length}` });
+    const isOther = request.headers["if-range"] && request.headers["if-range"] !== state.etag && request.headers["if-range"] !== known["last-modified"];
+    if (packs && name.endsWith(".json") && /gzip/.test(request.headers["accept-encoding"] ?? "")) {
+      const packed = zlib.gzipSync(body, { level: 9 });
+      entry.packed = packed.length;
+      return end(200, { ...known, "content-type": "application/json", "content-encoding": "gzip", "content-length": packed.length }, packed);
+    }
+    const asked = state.ranges === true && !isOther && /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
     const start = asked ? Number(asked[1]) : 0;
     const part = body.subarray(start);
     const status = asked ? 206 : 200;
@@ -39,7 +52,9 @@ export async function serveModel(folder, { cors = true, ranges = true, faults = 
       response.write(part.subarray(0, fault.cut), () => setTimeout(() => response.destroy(), 100));
       return;
     }
-    end(status, { ...known, "content-length": part.length }, part);
+    const send = () => end(status, { ...known, "content-length": part.length }, part);
+    if (fault.slow && request.method === "GET") return setTimeout(send, fault.slow);
+    send();
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   return { url: `http://127.0.0.1:${server.address().port}/`, log, state, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };

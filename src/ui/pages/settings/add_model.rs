@@ -2,8 +2,7 @@
 //! it.
 
 use super::reading::ReadingFields;
-use crate::browser::models::{Found, Graph, device_memory};
-use crate::embed::registry::room::Needs;
+use crate::browser::models::{Found, device_memory};
 use crate::embed::registry::{KNOWN, Known};
 use crate::embed::spec::ModelSpec;
 use crate::ui::files::ask;
@@ -17,20 +16,22 @@ use leptos::prelude::*;
 pub fn AddModel() -> impl IntoView {
     let lab = lab();
     let shelf = lab.shelf;
-    let wanted = RwSignal::new(KNOWN[1].name.to_owned());
+    let wanted = RwSignal::new(String::new());
+    let chosen = move || Known::named(&wanted.get_untracked());
     let address = RwSignal::new(String::new());
     let busy = move || shelf.busy.with(Option::is_some);
     let known = KNOWN[1..].iter().map(|known| {
         let words = format!("{}, {} MB", known.title, known.megabytes);
         (known.name.to_owned(), words)
     });
-    let known = known
-        .chain([(String::new(), "Another model".to_owned())])
+    let known = [(String::new(), "As its folder says".to_owned())]
+        .into_iter()
+        .chain(known)
         .collect::<Vec<_>>();
     let about = move || {
         match Known::named(&wanted.get()) {
         Some(known) => format!(
-            "{} Look for the repository {} on a host of models, or on one of your own.",
+            "{} Look for the repository {} on a host of models, or on one of your own. Pooling, prefixes and limit are those of its card, as far as its folder does not say otherwise.",
             known.about, known.repository
         ),
         None => "Any encoder of texts: a folder with an ONNX file and tokenizer.json. Its own files say how it is read; you can correct that before it is fetched.".to_owned(),
@@ -38,14 +39,17 @@ pub fn AddModel() -> impl IntoView {
     };
     let look = move |ev: leptos::ev::SubmitEvent| {
         ev.prevent_default();
-        shelf.look(lab, address.get_untracked());
+        shelf.look(lab, address.get_untracked(), chosen());
     };
     view! {
         <details class="card stack" open=move || shelf.found.with(Option::is_some)>
             <summary><strong>"Add a model"</strong></summary>
             <form class="form" on:submit=look>
                 <Field id="model-wanted" label="Model">
-                    <Select id="model-wanted" options=known value=wanted on_change=Callback::new(move |name| wanted.set(name)) />
+                    <Select id="model-wanted" options=known value=wanted on_change=Callback::new(move |name| {
+                        wanted.set(name);
+                        shelf.read_as(chosen());
+                    }) />
                     <p class="muted small">{about}</p>
                 </Field>
                 <Field
@@ -71,7 +75,7 @@ pub fn AddModel() -> impl IntoView {
                 <p>
                     <button type="button" class="button" disabled=busy on:click=move |_| ask(true, move |files| {
                         if !files.is_empty() {
-                            shelf.look_in(lab, files);
+                            shelf.look_in(lab, files, chosen());
                         }
                     })>"Choose a folder of this device …"</button>
                 </p>
@@ -87,8 +91,8 @@ fn FoundModel(found: Found) -> impl IntoView {
     let lab = lab();
     let shelf = lab.shelf;
     let card = found.card.clone();
-    let (name, assumed, hidden) = card.as_ref().map_or_else(Default::default, |card| {
-        (card.name.clone(), card.assumed.clone(), card.hidden)
+    let (name, assumed) = card.as_ref().map_or_else(Default::default, |card| {
+        (card.name.clone(), card.assumed.clone())
     });
     let spec = RwSignal::new(card.map_or_else(|| ModelSpec::plain(512), |card| card.spec));
     let chosen = RwSignal::new("0".to_owned());
@@ -99,21 +103,16 @@ fn FoundModel(found: Found) -> impl IntoView {
     });
     let options: Vec<(String, String)> = options.collect();
     let several = options.len() > 1;
-    let graphs = StoredValue::new_local(found.graphs.clone());
-    let words =
-        move || graphs.with_value(|graphs| graphs.get(at()).map(|graph| takes(graph, hidden)));
-    let too_large = move || {
-        graphs.with_value(|graphs| {
-            let needs = needs(graphs.get(at())?, hidden)?;
-            needs.too_large(device_memory())
-        })
-    };
+    let here = StoredValue::new_local(found.clone());
+    let needs = move || here.with_value(|found| found.needs(at()));
+    let words = move || here.with_value(|found| takes(found, at()));
+    let too_large = move || needs()?.too_large(device_memory());
     let fetches = found
         .graphs
         .iter()
         .any(|graph| matches!(graph.place, crate::browser::models::Place::Web { .. }));
     let verb = move || {
-        let bytes = graphs.with_value(|graphs| graphs.get(at()).and_then(Graph::bytes));
+        let bytes = needs().map(|needs| needs.weights + needs.tokenizer);
         match (fetches, bytes) {
             (true, Some(bytes)) => format!("Download {}", size(bytes)),
             (true, None) => "Download".to_owned(),
@@ -151,22 +150,17 @@ fn FoundModel(found: Found) -> impl IntoView {
 }
 
 /// Disk and memory, in a sentence.
-fn takes(graph: &Graph, hidden: Option<u64>) -> String {
-    match needs(graph, hidden) {
-        Some(needs) => format!(
-            "Takes {} of this browser's storage and, while it is used, about {} of memory.",
-            size(needs.weights),
-            size(needs.encoder())
-        ),
-        None => "The host does not say how large it is.".to_owned(),
-    }
-}
-
-fn needs(graph: &Graph, hidden: Option<u64>) -> Option<Needs> {
-    Some(Needs {
-        weights: graph.bytes()?,
-        tokenizer: 0,
-        hidden: hidden.unwrap_or(1024),
-        tokens: 320,
-    })
+fn takes(found: &Found, graph: usize) -> String {
+    let Some(needs) = found.needs(graph) else {
+        return "The host does not say how large it is.".to_owned();
+    };
+    let untold = match found.tokenizer_bytes() {
+        Some(_) => "",
+        None => " The host does not say how large its tokenizer is.",
+    };
+    format!(
+        "Takes {} of this browser's storage and, while it is used, about {} of memory.{untold}",
+        size(needs.weights + needs.tokenizer),
+        size(needs.encoder())
+    )
 }

@@ -5,6 +5,7 @@ use super::Pick;
 use super::add_model::AddModel;
 use super::endpoint::EndpointForm;
 use super::reading::ReadingFields;
+use crate::browser::models::Keeping;
 use crate::embed::registry::KeptModel;
 use crate::embed::spec::Arithmetic;
 use crate::settings::retriever::ModelChoice;
@@ -34,6 +35,7 @@ pub fn EmbeddingModel() -> impl IntoView {
                 checked=is(ModelChoice::Shipped)
                 on_choose=choose(ModelChoice::Shipped)
             />
+            <Keeps />
             <For each=move || shelf.list.get() key=|model| serde_json::to_string(model).unwrap_or_default() let:model>
                 <Kept model=model />
             </For>
@@ -49,6 +51,23 @@ pub fn EmbeddingModel() -> impl IntoView {
         <AddModel />
         <Work />
     }
+}
+
+/// Where models lie that were added, and for how long.
+#[component]
+fn Keeps() -> impl IntoView {
+    let shelf = lab().shelf;
+    let words = move || {
+        let keeping = shelf
+            .keeping
+            .get()
+            .filter(|_| shelf.list.with(|list| !list.is_empty()));
+        keeping.map(|keeping| match keeping.is_safe {
+            true => format!("Models that you added are kept in {}, which has promised to leave them there.", keeping.place),
+            false => format!("Models that you added are kept in {}, which may drop them when space on the disk is short.", keeping.place),
+        })
+    };
+    move || words().map(|words| view! { <p class="muted small kept-where">{words}</p> })
 }
 
 /// What is being done, or why it failed.
@@ -100,7 +119,8 @@ fn Kept(model: KeptModel) -> impl IntoView {
     let own = choice.clone();
     let checked = Signal::derive(move || lab.settings.with(|s| s.retriever.model == own));
     let ready = model.is_ready();
-    let facts = facts(&model);
+    let known = model.clone();
+    let facts = move || facts(&known, shelf.keeping.get());
     let spec = RwSignal::new(model.spec.clone());
     let asking = RwSignal::new(false);
     let (name, whole) = (model.name.clone(), model.is_whole());
@@ -165,16 +185,17 @@ fn Kept(model: KeptModel) -> impl IntoView {
     }
 }
 
-/// Size, date, dimension, origin, hash.
-fn facts(model: &KeptModel) -> String {
+/// Size, place, date, dimension, origin, hash.
+fn facts(model: &KeptModel, keeping: Option<Keeping>) -> String {
     let date = js_sys::Date::new(&(model.added_ms as f64).into());
     let date = String::from(date.to_iso_string());
     let bytes = match (model.is_whole(), model.bytes()) {
         (false, Some(all)) => format!("{} of {}", size(model.kept()), size(all)),
         _ => size(model.kept()),
     };
+    let place = keeping.map(|keeping| format!(" in {}", keeping.place));
     let mut facts = vec![
-        bytes,
+        format!("{bytes}{}", place.unwrap_or_default()),
         format!("added {}", date.get(..10).unwrap_or_default()),
     ];
     if let Some(tried) = &model.tried {
