@@ -300,10 +300,8 @@ impl Models {
     async fn look_over(&self, shelf: &Shelf, model: &mut KeptModel) {
         for at in 0..model.files.len() {
             if model.files[at].is_whole() {
-                pieces::Growing::take_up(shelf, model, at)
-                    .await
-                    .is_sound()
-                    .await;
+                let growing = pieces::Growing::take_up(shelf, model, at).await;
+                growing.forget_damage().await;
             }
         }
     }

@@ -133,20 +133,18 @@ impl<'a> Growing<'a> {
         keep_record(self.shelf, self.model).await
     }
 
-    /// Whether the file is as it was when it was whole. What is damaged is forgotten, so that it comes
-    /// anew.
-    pub async fn is_sound(mut self) -> bool {
+    /// Forgets what is not as it was when the file was whole, so that it comes anew.
+    pub async fn forget_damage(mut self) {
         let file = &self.model.files[self.at];
         let (wanted, all) = (file.sha256.clone(), file.bytes);
         if wanted.as_ref() == Some(&self.sha256()) {
-            return true;
+            return;
         }
         if all.is_none_or(|all| all <= self.len()) {
             // Every piece is there, and one is another than it was.
             self.start_over().await;
         }
         self.model.files[self.at].sha256 = None;
-        false
     }
 
     /// Of what has come.
