@@ -67,7 +67,7 @@ test("no space left: it is said before anything is fetched, and goes on once the
   await page.goto(`${site.url}#/settings`);
   const session = await context.newCDPSession(page);
   const { origin } = new URL(site.url);
-  await session.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 10_000 });
+  await session.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 6_000 });
   await look(page, host.url);
   assert.match(await take(page), /this browser leaves .* for this site: delete models|There is no space left in this browser's storage[^]*Delete models that are not needed/);
   assert.ok(!host.log.some((entry) => entry.method === "GET" && entry.name.endsWith(".onnx")), "nothing was fetched");
