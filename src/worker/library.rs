@@ -4,7 +4,9 @@ use super::collection::Collection;
 use super::protocol::{FileBytes, SearchMethod};
 use super::texts::Kind;
 use crate::embed::registry::identity;
-use crate::embed::{EmbedError, Embedder, Hit, ModelFile, ModelSpec, Passage, VectorFile};
+use crate::embed::{
+    EmbedError, Embedder, Embedding, Hit, ModelFile, ModelSpec, Passage, VectorFile,
+};
 use crate::search::lexical::fuse;
 use crate::search::{Exact, Hnsw, HnswParams, Index, Lexical};
 use sha2::{Digest, Sha256};
@@ -24,7 +26,8 @@ pub(super) struct Library {
     /// A model on its way.
     coming: Vec<u8>,
     histories: HashMap<String, OpenHistory>,
-    cache: HashMap<[u8; 32], Vec<f32>>,
+    /// Vectors of texts, and whether a text was longer than the model reads.
+    cache: HashMap<[u8; 32], (Vec<f32>, bool)>,
     /// Many histories searched as one.
     pub(super) collections: HashMap<String, Collection>,
 }
@@ -194,17 +197,18 @@ impl Library {
         })
     }
 
-    /// The vector of a text, when it was embedded before.
-    pub(super) fn recall(&self, kind: Kind, text: &str) -> Option<Vec<f32>> {
+    /// The vector of a text, when it was embedded before, and whether the text was cut for it.
+    pub(super) fn recall(&self, kind: Kind, text: &str) -> Option<(Vec<f32>, bool)> {
         self.cache.get(&key(kind, text)).cloned()
     }
 
     /// Keeps the vector of a text.
-    pub(super) fn remember(&mut self, kind: Kind, text: &str, vector: &[f32]) {
+    pub(super) fn remember(&mut self, kind: Kind, text: &str, found: &Embedding) {
         if self.cache.len() >= CACHED_TEXTS {
             self.cache.clear();
         }
-        self.cache.insert(key(kind, text), vector.to_vec());
+        let known = (found.vector.clone(), found.truncated);
+        self.cache.insert(key(kind, text), known);
     }
 
     pub(super) fn open(&mut self, key: String, history: OpenHistory) -> Result<(), String> {

@@ -10,6 +10,9 @@ use crate::embed::chunk::chunk_session;
 use crate::embed::{ChunkSpan, Chunking, Passage, VectorFile, passages};
 use std::mem::take;
 
+/// Text whose tokens are counted in one step, in bytes: some milliseconds.
+const COUNTED_BYTES: usize = 4000;
+
 /// How far the opening of one history has come.
 pub(super) struct Opening {
     key: String,
@@ -63,6 +66,11 @@ impl Opening {
     /// Whether its vectors are of another model than the one loaded.
     pub(super) fn foreign(self, foreign: bool) -> Self {
         Self { foreign, ..self }
+    }
+
+    /// Whether nothing is embedded: the vectors came along.
+    pub(super) fn has_vectors(&self) -> bool {
+        matches!(self.stage, Stage::Shipped { .. })
     }
 
     pub(super) fn key(&self) -> &str {
@@ -127,6 +135,12 @@ pub(super) struct Cutting {
     chunking: Chunking,
     next: usize,
     spans: Vec<ChunkSpan>,
+    /// Texts of the chunks, once all sessions are cut.
+    texts: Option<Vec<String>>,
+    /// Texts before it were counted.
+    counted: usize,
+    /// How many of those are longer than the model reads.
+    too_long: u32,
 }
 
 impl Cutting {
@@ -136,10 +150,13 @@ impl Cutting {
             chunking,
             next: 0,
             spans: Vec::new(),
+            texts: None,
+            counted: 0,
+            too_long: 0,
         }
     }
 
-    /// Cuts one session.
+    /// Cuts one session, or counts the tokens of a few texts.
     pub(super) fn advance(&mut self, library: &Library) -> Result<Outcome, String> {
         if let Some(session) = self.sessions.get(self.next) {
             let tokenizer = library.embedder()?.tokenizer();
@@ -149,18 +166,28 @@ impl Cutting {
             let (done, total) = (self.next, self.sessions.len());
             return Ok(Outcome::More(progress("sessions cut", done, total)));
         }
-        let spans = take(&mut self.spans);
-        let texts = passages(&self.sessions, &spans).map_err(sentence)?;
-        let texts: Vec<String> = texts.into_iter().map(|passage| passage.text).collect();
-        let embedder = library.embedder()?;
-        let mut too_long = 0;
-        for text in &texts {
-            too_long += u32::from(embedder.cuts(text).map_err(sentence)?);
+        let Some(texts) = &mut self.texts else {
+            let texts = passages(&self.sessions, &self.spans).map_err(sentence)?;
+            let texts = texts.into_iter().map(|passage| passage.text);
+            self.texts = Some(texts.collect());
+            return Ok(Outcome::More(None));
+        };
+        let (embedder, mut bytes) = (library.embedder()?, 0);
+        while let Some(text) = texts.get(self.counted)
+            && bytes < COUNTED_BYTES
+        {
+            self.too_long += u32::from(embedder.cuts(text).map_err(sentence)?);
+            self.counted += 1;
+            bytes += text.len();
+        }
+        if self.counted < texts.len() {
+            let event = progress("passages measured", self.counted, texts.len());
+            return Ok(Outcome::More(event));
         }
         Ok(Outcome::Done(Answer::Cut {
-            spans,
-            texts,
-            too_long,
+            spans: take(&mut self.spans),
+            texts: take(texts),
+            too_long: self.too_long,
         }))
     }
 }

@@ -241,10 +241,16 @@ pub enum Answer {
     },
     Hits {
         hits: Vec<Vec<Hit>>,
+        /// Queries that were longer than the model reads; the rest of them is not in their vectors.
+        #[serde(default)]
+        cut: u32,
         millis: f64,
     },
     Vectors {
         vectors: Vec<Vec<f32>>,
+        /// As in [`Answer::Hits`], of the texts.
+        #[serde(default)]
+        cut: u32,
         millis: f64,
     },
     /// The vectors come along as transferred buffer: little-endian floats, `dim` for each text.

@@ -337,15 +337,15 @@ impl Task {
 
     /// Whether it is done within a few texts at most.
     pub(super) fn short(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Task::Open(opening) => opening.has_vectors(),
             Task::Piece { .. }
-                | Task::Load { .. }
-                | Task::Open(_)
-                | Task::EmbedPassages { .. }
-                | Task::Cut(_)
-                | Task::BuildGraph { .. }
-        )
+            | Task::Load { .. }
+            | Task::EmbedPassages { .. }
+            | Task::Cut(_)
+            | Task::BuildGraph { .. } => false,
+            _ => true,
+        }
     }
 
     /// Whether it must not overtake `earlier`: it needs what that one brings, or changes it.
@@ -454,8 +454,8 @@ fn search(
         history.search(query, vector, top_k as usize, method)
     };
     let hits = texts.map(find).collect();
-    let millis = millis();
-    Ok(Outcome::Done(Answer::Hits { hits, millis }))
+    let (cut, millis) = (queries.cut(), millis());
+    Ok(Outcome::Done(Answer::Hits { hits, cut, millis }))
 }
 
 /// Embeds the next text, or hands all vectors over.
@@ -467,8 +467,12 @@ fn embed(
     if let Step::More(event) = texts.advance(library)? {
         return Ok(Outcome::More(event));
     }
-    let (vectors, millis) = (texts.take(), millis());
-    Ok(Outcome::Done(Answer::Vectors { vectors, millis }))
+    let (vectors, cut, millis) = (texts.take(), texts.cut(), millis());
+    Ok(Outcome::Done(Answer::Vectors {
+        vectors,
+        cut,
+        millis,
+    }))
 }
 
 /// As [`embed`], with the vectors as bytes beside the answer.

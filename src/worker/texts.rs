@@ -85,7 +85,7 @@ impl Texts {
         let embeddings = library.embedder()?.finish(batch);
         for (at, embedding) in members.into_iter().zip(embeddings) {
             self.cut += u32::from(embedding.truncated);
-            library.remember(self.kind, &self.texts[at], &embedding.vector);
+            library.remember(self.kind, &self.texts[at], &embedding);
             self.vectors[at] = Some(embedding.vector);
         }
         let done = self.vectors.iter().flatten().count() as u64;
@@ -102,14 +102,16 @@ impl Texts {
         while let Some(text) = self.texts.get(self.next) {
             let known = library.recall(self.kind, text);
             let size = text.len().max(1);
-            if known.is_none() {
+            if let Some((_, cut)) = &known {
+                self.cut += u32::from(*cut);
+            } else {
                 if !members.is_empty() && bytes + size > BATCH_BYTES {
                     break;
                 }
                 bytes += size;
                 members.push(self.next);
             }
-            self.vectors[self.next] = known;
+            self.vectors[self.next] = known.map(|(vector, _)| vector);
             self.next += 1;
         }
         if members.is_empty() {

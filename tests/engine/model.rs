@@ -476,6 +476,109 @@ fn a_query_does_not_wait_for_the_passage_under_way() {
 }
 
 #[test]
+fn a_history_is_measured_in_small_steps() {
+    let mut driver = Driver::with_model();
+    let plenty = "The cat ate my houseplant again, and nobody saw it. ".repeat(40);
+    let sessions: Vec<_> = (0..20)
+        .map(|n| session(&format!("s{n}"), &plenty, &plenty))
+        .collect();
+    let cut = |sessions: &[Session]| Request::CutHistory {
+        sessions: sessions.to_vec(),
+        chunking: Chunking::default(),
+    };
+    let (target, _) = driver.send(cut(&sessions), vec![]);
+    for _ in 0..=sessions.len() {
+        driver.engine.step();
+    }
+    // All sessions are cut; their passages are some eighty thousand bytes, and a step measures few.
+    let mut steps = 0;
+    while !driver.engine.idle() && steps < 8 {
+        driver.engine.step();
+        steps += 1;
+    }
+    assert!(!driver.engine.idle(), "done after {steps} steps");
+    let (query, _) = driver.send(
+        Request::Embed {
+            texts: vec!["noodles".to_owned()],
+        },
+        vec![],
+    );
+    let first = loop {
+        let done = summary(&driver.engine.step());
+        if let Some(line) = done.into_iter().find(|line| line.ends_with("done")) {
+            break line;
+        }
+    };
+    assert_eq!(first, format!("{query} done"));
+    let (cancel, out) = driver.send(Request::Cancel { target }, vec![]);
+    assert_eq!(
+        summary(&out),
+        [format!("{target} cancelled"), format!("{cancel} done")]
+    );
+
+    // What is counted is what is cut.
+    let (answer, _) = driver.ask(cut(&sessions[..2]), vec![]).unwrap();
+    let Answer::Cut {
+        texts, too_long, ..
+    } = answer
+    else {
+        panic!("{answer:?}")
+    };
+    let truncated = texts
+        .iter()
+        .filter(|text| EMBEDDER.embed(text).unwrap().truncated);
+    assert_eq!(too_long as usize, truncated.count());
+    assert!(
+        too_long > 0,
+        "chunks of 256 tokens leave no room for two more"
+    );
+}
+
+#[test]
+fn text_past_the_limit_is_counted_also_when_it_is_known() {
+    let mut driver = Driver::with_model();
+    driver.ask(open(false), vec![]).unwrap();
+    let long = "noodles without chilli and nothing fried ".repeat(100);
+    for visit in ["first", "second"] {
+        let texts = vec![long.clone(), "noodles".to_owned()];
+        let (answer, _) = driver.ask(Request::Embed { texts }, vec![]).unwrap();
+        let Answer::Vectors { cut, .. } = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(cut, 1, "{visit} time");
+        for (query, wanted) in [(long.as_str(), 1), ("noodles", 0)] {
+            let request = search("h", query, SearchMethod::Exact);
+            let (answer, _) = driver.ask(request, vec![]).unwrap();
+            let Answer::Hits { cut, .. } = answer else {
+                panic!("{answer:?}")
+            };
+            assert_eq!(cut, wanted, "{visit} time");
+        }
+    }
+    let request = search("h", &long, SearchMethod::Lexical);
+    let (answer, _) = driver.ask(request, vec![]).unwrap();
+    assert!(
+        matches!(answer, Answer::Hits { cut: 0, .. }),
+        "words have no limit"
+    );
+}
+
+#[test]
+fn a_history_with_vectors_opens_beside_passages_that_are_embedded() {
+    let mut driver = Driver::with_model();
+    let (_, kept) = driver.ask(open(false), vec![]).unwrap();
+    let texts = vec!["The cat ate my houseplant again. ".repeat(60); 3];
+    let (background, _) = driver.send(Request::EmbedPassages { texts }, vec![]);
+    driver.engine.step();
+    let (opening, _) = driver.send(open(true), kept);
+    let order: Vec<_> = summary(&driver.finish())
+        .into_iter()
+        .filter(|line| line.ends_with("done"))
+        .collect();
+    assert_eq!(order, [opening, background].map(|id| format!("{id} done")));
+}
+
+#[test]
 fn a_history_cut_here_and_embedded_elsewhere_is_the_same() {
     let mut driver = Driver::with_model();
     let (_, whole) = driver.ask(open(false), vec![]).unwrap();
