@@ -161,7 +161,7 @@ impl Embedder {
         })
     }
 
-    /// Does a piece: half a layer, or one text on the general engine. `true` when all is done.
+    /// Does a piece: half a layer or a part of it, or one text on the general engine. `true` when all is done.
     pub fn advance(&self, batch: &mut Batch) -> Result<bool, EmbedError> {
         match (&self.engine, &mut batch.state) {
             (Engine::Fused(encoder, _), State::Fused(run)) => Ok(encoder.advance(run)),

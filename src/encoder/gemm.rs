@@ -147,6 +147,11 @@ pub(super) struct Linear {
 }
 
 impl Linear {
+    /// Multiplications for so many rows.
+    pub fn products(&self, rows: usize) -> u64 {
+        (rows * self.inputs) as u64 * self.outputs as u64
+    }
+
     /// How this layer takes its inputs.
     pub fn grid(&self) -> Grid {
         Grid {

@@ -35,6 +35,10 @@ use tables::{Embeddings, RelativeBias};
 /// Rows that go through the feed-forward layers together; their inner values stay in the cache.
 const BLOCK: usize = 128;
 
+/// Multiplications of one step, about: no more than some tens of milliseconds of a slow processor. Half
+/// a layer of a small model fits into one; that of a large model takes several.
+const STEP: u64 = 400_000_000;
+
 /// An encoder with its weights, most of them within the bytes of the model file.
 pub struct Encoder {
     file: ModelFile,
@@ -113,6 +117,9 @@ pub struct Run {
     hidden: Vec<f32>,
     /// Half layers done: attention, then feed-forward.
     done: usize,
+    /// Parts done of the next half: queries, keys, values and what is made of them; or, for each block
+    /// of rows, the way up and the way down.
+    part: usize,
     scratch: Scratch,
 }
 
@@ -167,20 +174,50 @@ impl Encoder {
             lengths: texts.iter().map(|text| text.len()).collect(),
             hidden,
             done: 0,
+            part: 0,
             scratch: Scratch::default(),
         })
     }
 
-    /// Does half a layer; `true` when all layers are done.
+    /// Does half a layer, or a part of it in a large model; `true` when all layers are done.
     pub fn advance(&self, run: &mut Run) -> bool {
         if let Some(layer) = self.parts.layers.get(run.done / 2) {
-            match run.done % 2 {
-                0 => self.attend(layer, run),
-                _ => self.feed(layer, run),
+            let costs = match run.done % 2 {
+                0 => self.attention_costs(layer, run),
+                _ => self.feeding_costs(layer, run),
+            };
+            for _ in 0..together(&costs[run.part..]) {
+                match run.done % 2 {
+                    0 => self.attend(layer, run),
+                    _ => self.feed(layer, run),
+                }
+                run.part += 1;
             }
-            run.done += 1;
+            if run.part >= costs.len() {
+                (run.part, run.done) = (0, run.done + 1);
+            }
         }
         run.done >= 2 * self.parts.layers.len()
+    }
+
+    /// Multiplications of each part of an attention.
+    fn attention_costs(&self, layer: &Layer, run: &Run) -> Vec<u64> {
+        let rows = run.hidden.len() / self.parts.hidden;
+        let scores: usize = run.lengths.iter().map(|length| length * length).sum();
+        let last = layer.output.products(rows) + 2 * (scores * self.parts.hidden) as u64;
+        let linear = [&layer.query, &layer.key, &layer.value];
+        let linear = linear.map(|linear| linear.products(rows));
+        linear.into_iter().chain([last]).collect()
+    }
+
+    /// Multiplications of each part of the feed-forward layers.
+    fn feeding_costs(&self, layer: &Layer, run: &Run) -> Vec<u64> {
+        let blocks = run.hidden.chunks(BLOCK * self.parts.hidden);
+        let both = blocks.flat_map(|block| {
+            let rows = block.len() / self.parts.hidden;
+            [layer.up.products(rows), layer.down.products(rows)]
+        });
+        both.collect()
     }
 
     /// One pooled vector for each text, not normalised.
@@ -196,6 +233,7 @@ impl Encoder {
         out
     }
 
+    /// Does the next part of an attention.
     fn attend(&self, layer: &Layer, run: &mut Run) {
         let width = self.parts.hidden;
         let Scratch {
@@ -209,10 +247,15 @@ impl Encoder {
         let (queries, others) = inner.split_at_mut(size);
         let (keys, others) = others.split_at_mut(size);
         let (values, context) = others.split_at_mut(size);
-        rows.fill(Source::whole(&run.hidden, width), layer.query.grid());
-        layer.query.write(self.file.bytes(), rows, panel, queries);
-        layer.key.write(self.file.bytes(), rows, panel, keys);
-        layer.value.write(self.file.bytes(), rows, panel, values);
+        if run.part == 0 {
+            rows.fill(Source::whole(&run.hidden, width), layer.query.grid());
+        }
+        match run.part {
+            0 => return layer.query.write(self.file.bytes(), rows, panel, queries),
+            1 => return layer.key.write(self.file.bytes(), rows, panel, keys),
+            2 => return layer.value.write(self.file.bytes(), rows, panel, values),
+            _ => {}
+        }
         let mut start = 0;
         for length in &run.lengths {
             let text = start..start + length * width;
@@ -242,23 +285,40 @@ impl Encoder {
         layer.attention_norm.apply(&mut run.hidden, width);
     }
 
+    /// Does the next part of the feed-forward layers.
     fn feed(&self, layer: &Layer, run: &mut Run) {
         let width = self.parts.hidden;
         let Scratch {
             rows, panel, inner, ..
         } = &mut run.scratch;
-        for block in run.hidden.chunks_mut(BLOCK * width) {
+        let (from, len) = (run.part / 2 * BLOCK * width, run.hidden.len());
+        let to = len.min(from + BLOCK * width);
+        let block = &mut run.hidden[from..to];
+        if run.part.is_multiple_of(2) {
             rows.fill(Source::whole(block, width), layer.up.grid());
             inner.resize(block.len() / width * layer.up.outputs, 0.0);
             layer.up.write_gelu(self.file.bytes(), rows, panel, inner);
-            rows.fill(
-                Source::whole(inner, layer.up.outputs),
-                layer.down.grid_after_gelu(),
-            );
-            layer.down.add(self.file.bytes(), rows, panel, block);
+            return;
         }
-        layer.norm.apply(&mut run.hidden, width);
+        rows.fill(
+            Source::whole(inner, layer.up.outputs),
+            layer.down.grid_after_gelu(),
+        );
+        layer.down.add(self.file.bytes(), rows, panel, block);
+        if to == len {
+            layer.norm.apply(&mut run.hidden, width);
+        }
     }
+}
+
+/// How many of the next parts make one step: at least one.
+fn together(costs: &[u64]) -> usize {
+    let mut sum = 0;
+    let fits = |cost: &&u64| {
+        sum += **cost;
+        sum <= STEP
+    };
+    costs.iter().take_while(fits).count().max(1)
 }
 
 impl Norm {
@@ -319,6 +379,22 @@ mod tests {
             let wanted = 1.0 + 2.0 * off / 5f32.sqrt();
             assert!((found - wanted).abs() < 1e-6, "{row:?}");
         }
+    }
+
+    #[test]
+    fn a_step_is_half_a_layer_of_a_small_model_and_less_of_a_large_one() {
+        let costs = |rows: u64, width: u64| {
+            let square = rows * width * width;
+            [square, square, square, square + 2 * rows * rows * width]
+        };
+        // MiniLM and BGE-M3 at 300 tokens.
+        assert_eq!(together(&costs(300, 384)), 4);
+        let large = costs(300, 1024);
+        for part in 0..4 {
+            assert_eq!(together(&large[part..]), 1);
+            assert!(large[part] < 600_000_000, "{large:?}");
+        }
+        assert_eq!(together(&[u64::MAX]), 1, "every step goes on");
     }
 
     #[test]
