@@ -389,13 +389,19 @@ impl<'a, E: Env, M: Mind> Run<'a, E, M> {
                 message: error.to_string(),
             },
         };
+        let mut notes = open.log.notes;
+        for odd in self.ctx.env.odd() {
+            if !notes.contains(&odd) {
+                notes.push(odd);
+            }
+        }
         let record = StageRecord {
             stage: open.stage,
             started_ms: open.started_ms,
             duration_ms: self.ctx.env.now_ms() - open.started_ms,
             outcome,
             calls: open.log.calls,
-            notes: open.log.notes,
+            notes,
             key: open.key,
             shared_from,
         };

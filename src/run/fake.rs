@@ -32,6 +32,9 @@ pub struct FakeEnv {
     pub texts: RefCell<Vec<String>>,
     /// Every event shown, in order.
     pub events: RefCell<Vec<RunEvent>>,
+    /// Said after every search.
+    odd: Option<String>,
+    told: RefCell<Vec<String>>,
     clock: Cell<u32>,
 }
 
@@ -89,6 +92,12 @@ impl FakeEnv {
         answer: impl Fn(&Chat) -> Option<Result<String, StepError>> + 'static,
     ) -> Self {
         self.answer = Some(Box::new(answer));
+        self
+    }
+
+    /// Finds this odd about every search.
+    pub fn wondering(mut self, odd: &str) -> Self {
+        self.odd = Some(odd.to_owned());
         self
     }
 
@@ -193,6 +202,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 impl Env for FakeEnv {
     async fn search(&self, queries: &[String], top_k: u32) -> Result<Vec<Vec<Hit>>, StepError> {
         self.texts.borrow_mut().extend_from_slice(queries);
+        self.told.borrow_mut().extend(self.odd.clone());
         let nearest = |query: &String| {
             let query = vector(query);
             let hit = |p: &Passage| Hit {
@@ -257,5 +267,9 @@ impl Env for FakeEnv {
 
     fn emit(&self, event: RunEvent) {
         self.events.borrow_mut().push(event);
+    }
+
+    fn odd(&self) -> Vec<String> {
+        self.told.take()
     }
 }

@@ -54,6 +54,10 @@ pub trait Env {
     fn now_ms(&self) -> f64;
     /// A stage begins or ends, or text streams in: for the page to show.
     fn emit(&self, event: RunEvent);
+    /// What was odd about searches and vectors since this was last asked, in sentences.
+    fn odd(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Whose call it is; priced and shown apart.
@@ -103,6 +107,18 @@ pub enum RunEvent {
     JudgeStarted,
 }
 
+/// Says that texts were longer than the embedding model reads; nothing where none was.
+pub fn cut_note(cut: u32, of: usize, what: &str) -> Option<String> {
+    let verb = match cut {
+        0 => return None,
+        1 => "is",
+        _ => "are",
+    };
+    Some(format!(
+        "{cut} of {of} {what} {verb} longer than the embedding model reads: what comes after its limit is not compared"
+    ))
+}
+
 /// Why a step did not finish.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
@@ -116,4 +132,17 @@ pub enum StepError {
     /// A model that picks its tools itself never came to an output head.
     #[error("{0}")]
     Unfinished(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cut_is_said_and_nothing_else() {
+        let said = |cut, of| cut_note(cut, of, "queries").unwrap_or_default();
+        assert_eq!(said(0, 6), "");
+        assert!(said(2, 6).starts_with("2 of 6 queries are longer"));
+        assert!(said(1, 1).starts_with("1 of 1 queries is longer"));
+    }
 }

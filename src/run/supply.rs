@@ -105,6 +105,10 @@ impl<E: Env> Env for Borrowed<'_, E> {
     fn emit(&self, event: RunEvent) {
         self.env.emit(event);
     }
+
+    fn odd(&self) -> Vec<String> {
+        self.env.odd()
+    }
 }
 
 #[cfg(test)]

@@ -12,11 +12,15 @@ use iba_lab::run::record::{ModelRef, RunRecord, RunStatus};
 
 /// A run with what the earlier ones found; gives the record, the model calls and the searches.
 fn run_after(earlier: &[&RunRecord], spec: &RunSpec) -> (RunRecord, usize, usize) {
+    let env = FakeEnv::with_sessions(&history()).answering(obliging);
+    run_in(&env, earlier, spec)
+}
+
+fn run_in(env: &FakeEnv, earlier: &[&RunRecord], spec: &RunSpec) -> (RunRecord, usize, usize) {
     let mut memo = StageMemo::new();
     for record in earlier {
         memo.add(&record.id, &record.stages);
     }
-    let env = FakeEnv::with_sessions(&history()).answering(obliging);
     let history = History {
         persona: "p1".into(),
         sessions: history(),
@@ -27,7 +31,7 @@ fn run_after(earlier: &[&RunRecord], spec: &RunSpec) -> (RunRecord, usize, usize
         domain: &"work".into(),
         history: &history,
     };
-    let record = block_on(run_instance(&env, spec, case, &memo));
+    let record = block_on(run_instance(env, spec, case, &memo));
     assert_eq!(record.status, RunStatus::Done);
     let (calls, searches) = (env.chats.borrow().len(), env.texts.borrow().len());
     (record, calls, searches)
@@ -84,6 +88,36 @@ fn an_ablation_pays_for_what_is_its_own_only() {
     // And w/o Deep Retrieval searches just that.
     let (_, _, searches) = run_after(&[&full, &rag], &spec("wo", System::WoDeepRetrieval));
     assert_eq!(searches, 0);
+}
+
+#[test]
+fn what_was_odd_about_a_search_is_kept_with_its_results() {
+    let odd = "1 of 3 queries is longer than the model reads";
+    let notes = |record: &RunRecord| {
+        let noted = record.stages.iter().filter(|s| !s.notes.is_empty());
+        let noted = noted.filter(|s| s.notes.iter().any(|note| note == odd));
+        noted
+            .map(|s| (s.stage, s.notes.clone()))
+            .collect::<Vec<_>>()
+    };
+    let env = FakeEnv::with_sessions(&history())
+        .answering(obliging)
+        .wondering(odd);
+    let (full, ..) = run_in(&env, &[], &spec("full", System::IbaAgent));
+    let expected = [(SimilarityRetrieval, vec![odd.to_owned()])];
+    assert_eq!(notes(&full), expected);
+    // Whoever takes the result over did not search, and is told all the same.
+    let (record, _, searches) = run_after(&[&full], &spec("ablation", System::WoSynthesis));
+    assert_eq!(searches, 0);
+    assert_eq!(notes(&record), expected);
+    // The history of somebody else is searched by way of the same engine.
+    let env = FakeEnv::with_sessions(&history())
+        .answering(obliging)
+        .wondering(odd);
+    let mut borrowed = spec("other", System::OtherHistory);
+    borrowed.variant.donor = Some("p2".into());
+    let (other, ..) = run_in(&env, &[], &borrowed);
+    assert_eq!(notes(&other), expected);
 }
 
 #[test]
