@@ -123,6 +123,11 @@ impl FileCache {
         self.kept.put(&Kept::made(name), bytes).await;
     }
 
+    /// Forgets what was made under this name.
+    pub(super) async fn forget_made(&self, name: &str) {
+        self.kept.delete(&Kept::made(name)).await;
+    }
+
     /// Forgets every kept file.
     pub async fn clear(&self) {
         self.kept.clear().await;

@@ -2,7 +2,6 @@
 
 use super::abort::Abort;
 use super::cache::{CacheError, FileCache};
-use super::clock::sleep;
 use super::error::BrowserError;
 use super::fetch::FetchError;
 use super::model;
@@ -13,25 +12,23 @@ use crate::bench::visible::History;
 use crate::embed::kept::TextVectors;
 use crate::embed::registry::KeptModel;
 use crate::embed::spec::Arithmetic;
-use crate::embed::{ChunkSpan, Chunking, Hit, VectorFile};
+use crate::embed::{ChunkSpan, Chunking, Hit};
 use crate::worker::protocol::{Answer, CheckOutcome, Request, SearchMethod};
 use futures::future::{Either, select};
 use futures::lock::{Mutex, MutexGuard};
 use js_sys::Uint8Array;
+use loading::Load;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 
+mod loading;
 mod making;
+mod opening;
 
 pub use super::model::{EngineProgress, ModelInfo, OnEngineProgress};
-
-/// Histories open at once; one is some two megabytes.
-const HISTORIES_KEPT: usize = 8;
-
-/// Between two looks whether the worker has started.
-const WAIT_MS: u32 = 50;
+pub use opening::Opened;
 
 /// Why the engine did not do what was asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,8 +37,14 @@ pub enum EngineError {
     Cancelled,
     #[error("the embedding model could not be loaded: {0}")]
     Model(String),
+    /// For a reason that is not the model's: no memory now, a storage that does not answer.
+    #[error("the embedding model could not be loaded: {0}")]
+    Unready(String),
     #[error("the embedding model could not be loaded: {0}")]
     File(CacheError),
+    /// It was loaded and gave no vectors.
+    #[error("the embedding model failed: {0}")]
+    Embedding(String),
     /// Vectors that come with a dataset; a sentence with its hint.
     #[error("{0}")]
     Vectors(String),
@@ -53,10 +56,24 @@ impl EngineError {
     /// What the visitor can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Cancelled | Self::Model(_) | Self::Vectors(_) => None,
+            Self::Cancelled | Self::Model(_) | Self::Embedding(_) | Self::Vectors(_) => None,
+            Self::Unready(_) => Some("Then try again."),
             Self::File(error) => error.hint(),
             Self::Worker(error) => error.hint(),
         }
+    }
+
+    /// Whether the model itself is at fault, so that it will fail again.
+    pub fn is_of_model(&self) -> bool {
+        matches!(self, Self::Model(_) | Self::Embedding(_))
+    }
+
+    /// Whether a new worker may do what the old one did not.
+    pub fn is_of_worker(&self) -> bool {
+        matches!(
+            self,
+            Self::Worker(WorkerError::Died(_) | WorkerError::Confused)
+        )
     }
 }
 
@@ -92,12 +109,18 @@ impl From<BrowserError> for EngineError {
     }
 }
 
-/// What is known of an open history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opened {
-    /// Passages that are longer than the model reads; not known where vectors came with the
-    /// dataset.
-    pub too_long: Option<u32>,
+/// Vectors of texts.
+pub struct Embedded {
+    pub vectors: Vec<Vec<f32>>,
+    /// Texts that were longer than the model reads; the rest of them is not in their vectors.
+    pub cut: u32,
+}
+
+/// Passages found, one list a query.
+pub struct Found {
+    pub hits: Vec<Vec<Hit>>,
+    /// Queries that were longer than the model reads.
+    pub cut: u32,
 }
 
 /// Handle; clones share one worker. Nothing is loaded before the first use.
@@ -113,8 +136,12 @@ struct Inner {
     loaded: RefCell<Loaded>,
     /// What the visitor wants computed with.
     wanted: Cell<Arithmetic>,
-    /// Starting, loading and opening happen one after the other.
+    /// The model on its way.
+    loading: RefCell<Option<Rc<Load>>>,
+    /// Starting and loading happen one after the other.
     turn: Mutex<()>,
+    /// One history at a time is embedded, on all cores; nobody who embeds nothing waits for it.
+    making: Mutex<()>,
 }
 
 /// What the living worker holds; a new worker begins with nothing.
@@ -148,8 +175,15 @@ impl Engine {
             pool: Pool::default(),
             loaded: RefCell::default(),
             wanted: Cell::default(),
+            loading: RefCell::default(),
             turn: Mutex::new(()),
+            making: Mutex::new(()),
         }))
+    }
+
+    /// Whether its model is the visitor's own.
+    pub fn is_own(&self) -> bool {
+        self.0.own.is_some()
     }
 
     /// Chooses what is computed with from the next use on; another choice than before starts the
@@ -167,7 +201,13 @@ impl Engine {
 
     /// Whether the model is loaded, so that a query need not wait.
     pub fn is_ready(&self) -> bool {
-        self.alive().is_some() && self.0.loaded.borrow().model.is_some()
+        self.ready().is_some()
+    }
+
+    /// The model that a living worker holds.
+    fn ready(&self) -> Option<ModelInfo> {
+        self.alive()?;
+        self.0.loaded.borrow().model.clone()
     }
 
     /// Starts the worker, or a new one after a death. Call it once the page is interactive.
@@ -187,159 +227,16 @@ impl Engine {
         }
     }
 
-    /// Loads the embedding model, once.
+    /// Loads the embedding model, once. Where it is loaded nobody is waited for, whatever else the
+    /// engine is busy with.
     pub async fn ensure_model(
         &self,
         progress: &OnEngineProgress,
         abort: &Abort,
     ) -> Result<ModelInfo, EngineError> {
-        let _turn = self.turn(abort).await?;
-        let worker = self.worker().await?;
-        let info = self.info(abort).await?;
-        if self.0.loaded.borrow().model.is_some() {
-            return Ok(info);
-        }
-        let spec = info.spec.clone().with(self.0.wanted.get());
-        let mut worker = worker;
-        loop {
-            let cache = Some(&self.0.cache);
-            match model::load(&worker, cache, &info, &spec, progress, abort).await? {
-                Answer::ModelLoaded { sha256, .. } if sha256 == info.sha256 => break,
-                Answer::ModelLoaded { .. } => {
-                    return Err(EngineError::Model(
-                        "the engine read another file than was sent: the browser's storage may be damaged".to_owned(),
-                    ));
-                }
-                Answer::NeedsGeneral { .. } if self.arithmetic() == Arithmetic::Int8 => {
-                    worker = self.replace_worker(Arithmetic::Float32).await?;
-                }
-                _ => return Err(WorkerError::Confused.into()),
-            }
-        }
-        self.0.loaded.borrow_mut().model = Some(info.clone());
-        Ok(info)
-    }
-
-    /// Makes a history searchable under `key`, once; `vectors` is the dataset's vector file for
-    /// the loaded model and this chunking, if it ships one. Without it the engine embeds the
-    /// history and the vectors are kept for the next visit. `key` has to name dataset, persona and
-    /// chunking, since equal keys are taken for equal histories.
-    pub async fn open_history(
-        &self,
-        key: &str,
-        history: &History,
-        vectors: Option<Vec<u8>>,
-        chunking: Chunking,
-        progress: &OnEngineProgress,
-        abort: &Abort,
-    ) -> Result<Opened, EngineError> {
-        let _turn = self.turn(abort).await?;
-        let worker = self.worker().await?;
-        let known = self.0.loaded.borrow().histories.clone();
-        if let Some((_, opened)) = known.iter().find(|(open, _)| open == key) {
-            return Ok(*opened);
-        }
-        let place = self.vectors_key(key);
-        let request = |vectors: &Option<Uint8Array>| Request::OpenHistory {
-            key: key.to_owned(),
-            sessions: history.sessions.clone(),
-            chunking,
-            shipped_vectors: vectors.is_some(),
-            foreign: false,
-        };
-        let shipped = vectors.map(|vectors| Uint8Array::from(vectors.as_slice()));
-        let kept = if shipped.is_none() {
-            self.0.cache.made(&place).await
-        } else {
-            None
-        };
-        let was_kept = kept.is_some();
-        let mut opened = match was_kept {
-            true => self.kept_count(&place).await,
-            false => Opened::default(),
-        };
-        let mut vectors = shipped.or(kept);
-        if vectors.is_none() {
-            let source = (history, chunking);
-            let (made, too_long) = self
-                .make_and_keep(&worker, &place, source, progress, abort)
-                .await?;
-            opened = Opened {
-                too_long: Some(too_long),
-            };
-            vectors = Some(made);
-        }
-        let buffers: Vec<_> = vectors.iter().map(Uint8Array::buffer).collect();
-        let mut answered = worker
-            .ask(request(&vectors), &buffers, steps(progress), abort)
-            .await;
-        if was_kept && matches!(answered, Err(WorkerError::Failed(_))) {
-            // A damaged copy of what was made here before: make it again.
-            answered = worker
-                .ask(request(&None), &[], steps(progress), abort)
-                .await;
-        }
-        let (answer, made) = answered?;
-        let Answer::HistoryOpen { .. } = answer else {
-            return Err(WorkerError::Confused.into());
-        };
-        if let Some(made) = made.first() {
-            self.0.cache.keep_made(&place, &Uint8Array::new(made)).await;
-        }
-        self.0
-            .loaded
-            .borrow_mut()
-            .histories
-            .push((key.to_owned(), opened));
-        self.close_oldest(&worker, abort).await?;
-        Ok(opened)
-    }
-
-    /// What was counted when kept vectors were made.
-    async fn kept_count(&self, place: &str) -> Opened {
-        let kept = self.0.cache.made(&format!("{place}/too-long")).await;
-        let bytes = kept.and_then(|bytes| bytes.to_vec().try_into().ok());
-        Opened {
-            too_long: bytes.map(u32::from_le_bytes),
-        }
-    }
-
-    /// Makes a history searchable by words while the model is still on its way: nobody is waited for
-    /// but the worker. `spans` marks its passages.
-    pub async fn open_for_words(
-        &self,
-        key: &str,
-        history: &History,
-        spans: Vec<ChunkSpan>,
-        abort: &Abort,
-    ) -> Result<(), EngineError> {
-        let worker = loop {
-            if let Some(worker) = self.alive() {
-                break worker;
-            }
-            match select(self.0.turn.lock(), pin!(sleep(WAIT_MS))).await {
-                Either::Left((_turn, _)) => break self.worker().await?,
-                Either::Right(_) if abort.is_aborted() => return Err(EngineError::Cancelled),
-                Either::Right(_) => {}
-            }
-        };
-        let request = Request::OpenForWords {
-            key: key.to_owned(),
-            sessions: history.sessions.clone(),
-            spans,
-        };
-        worker.ask(request, &[], None, abort).await?;
-        Ok(())
-    }
-
-    /// Frees a history that was opened for words.
-    pub async fn close(&self, key: &str) {
-        if let Some(worker) = self.alive() {
-            let request = Request::CloseHistory {
-                key: key.to_owned(),
-            };
-            // A worker that died has freed it already.
-            let _ = worker.ask(request, &[], None, &Abort::new()).await;
+        match self.ready() {
+            Some(info) => Ok(info),
+            None => self.load(progress, abort).await,
         }
     }
 
@@ -351,7 +248,7 @@ impl Engine {
         top_k: u32,
         method: SearchMethod,
         abort: &Abort,
-    ) -> Result<Vec<Vec<Hit>>, EngineError> {
+    ) -> Result<Found, EngineError> {
         let request = Request::Search {
             key: key.to_owned(),
             queries: queries.to_vec(),
@@ -360,7 +257,9 @@ impl Engine {
             dim: 0,
         };
         match self.ask(request, abort).await? {
-            Answer::Hits { hits, .. } if hits.len() == queries.len() => Ok(hits),
+            Answer::Hits { hits, cut, .. } if hits.len() == queries.len() => {
+                Ok(Found { hits, cut })
+            }
             _ => Err(WorkerError::Confused.into()),
         }
     }
@@ -373,7 +272,7 @@ impl Engine {
         top_k: u32,
         method: SearchMethod,
         abort: &Abort,
-    ) -> Result<Vec<Vec<Hit>>, EngineError> {
+    ) -> Result<Found, EngineError> {
         let request = Request::Search {
             key: key.to_owned(),
             queries: queries.iter().map(|(text, _)| text.clone()).collect(),
@@ -386,7 +285,9 @@ impl Engine {
         let buffers = [Uint8Array::from(bytes.as_slice()).buffer()];
         let worker = self.any_worker(abort).await?;
         match worker.ask(request, &buffers, None, abort).await?.0 {
-            Answer::Hits { hits, .. } if hits.len() == queries.len() => Ok(hits),
+            Answer::Hits { hits, cut, .. } if hits.len() == queries.len() => {
+                Ok(Found { hits, cut })
+            }
             _ => Err(WorkerError::Confused.into()),
         }
     }
@@ -404,49 +305,8 @@ impl Engine {
         cut(&worker, history, chunking, progress, abort).await
     }
 
-    /// Makes a history searchable by vectors of another model.
-    pub async fn open_foreign(
-        &self,
-        key: &str,
-        history: &History,
-        vectors: &VectorFile,
-        chunking: Chunking,
-        abort: &Abort,
-    ) -> Result<(), EngineError> {
-        let _turn = self.turn(abort).await?;
-        let worker = self.worker().await?;
-        let request = Request::OpenHistory {
-            key: key.to_owned(),
-            sessions: history.sessions.clone(),
-            chunking,
-            shipped_vectors: true,
-            foreign: true,
-        };
-        let buffers = [Uint8Array::from(vectors.encode().as_slice()).buffer()];
-        let (answer, _) = worker.ask(request, &buffers, None, abort).await?;
-        let Answer::HistoryOpen { .. } = answer else {
-            return Err(WorkerError::Confused.into());
-        };
-        {
-            let histories = &mut self.0.loaded.borrow_mut().histories;
-            histories.retain(|(open, _)| open != key);
-            histories.push((key.to_owned(), Opened::default()));
-        }
-        self.close_oldest(&worker, abort).await
-    }
-
-    /// Whether a history is open under that key.
-    pub fn has_open(&self, key: &str) -> bool {
-        let loaded = self.0.loaded.borrow();
-        self.alive().is_some() && loaded.histories.iter().any(|(open, _)| open == key)
-    }
-
     /// Unit vectors of texts that are no passages.
-    pub async fn embed(
-        &self,
-        texts: &[String],
-        abort: &Abort,
-    ) -> Result<Vec<Vec<f32>>, EngineError> {
+    pub async fn embed(&self, texts: &[String], abort: &Abort) -> Result<Embedded, EngineError> {
         match self
             .ask(
                 Request::Embed {
@@ -456,7 +316,9 @@ impl Engine {
             )
             .await?
         {
-            Answer::Vectors { vectors, .. } if vectors.len() == texts.len() => Ok(vectors),
+            Answer::Vectors { vectors, cut, .. } if vectors.len() == texts.len() => {
+                Ok(Embedded { vectors, cut })
+            }
             _ => Err(WorkerError::Confused.into()),
         }
     }
@@ -493,25 +355,9 @@ impl Engine {
         }
     }
 
-    /// Waits until nobody else starts, loads or opens.
+    /// Waits until nobody else starts or loads.
     async fn turn(&self, abort: &Abort) -> Result<MutexGuard<'_, ()>, EngineError> {
-        match select(self.0.turn.lock(), pin!(abort.aborted())).await {
-            Either::Left((turn, _)) => Ok(turn),
-            Either::Right(_) => Err(EngineError::Cancelled),
-        }
-    }
-
-    async fn close_oldest(&self, worker: &WorkerClient, abort: &Abort) -> Result<(), EngineError> {
-        let surplus = {
-            let histories = &mut self.0.loaded.borrow_mut().histories;
-            (histories.len() > HISTORIES_KEPT).then(|| histories.remove(0))
-        };
-        if let Some((key, _)) = surplus {
-            worker
-                .ask(Request::CloseHistory { key }, &[], None, abort)
-                .await?;
-        }
-        Ok(())
+        locked(&self.0.turn, abort).await
     }
 
     fn alive(&self) -> Option<Rc<WorkerClient>> {
@@ -520,6 +366,11 @@ impl Engine {
             .borrow()
             .clone()
             .filter(|worker| worker.is_alive())
+    }
+
+    /// Whether `worker` is the one in use, so that what it holds may be relied on.
+    fn is_current(&self, worker: &Rc<WorkerClient>) -> bool {
+        self.alive().is_some_and(|now| Rc::ptr_eq(&now, worker))
     }
 
     /// The living worker; call it with the turn taken.
@@ -556,6 +407,14 @@ impl Engine {
             Arithmetic::Float32 => "float32/",
         };
         format!("{}/{exact}{key}", model.unwrap_or_default())
+    }
+}
+
+/// Waits for a lock, unless the switch is pulled.
+async fn locked<'a>(lock: &'a Mutex<()>, abort: &Abort) -> Result<MutexGuard<'a, ()>, EngineError> {
+    match select(lock.lock(), pin!(abort.aborted())).await {
+        Either::Left((guard, _)) => Ok(guard),
+        Either::Right(_) => Err(EngineError::Cancelled),
     }
 }
 

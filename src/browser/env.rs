@@ -14,7 +14,7 @@ use crate::llm::{Chat, LlmError, Reply};
 use crate::run::batch::Pending;
 use crate::run::journal::Names;
 use crate::run::replay::Tape;
-use crate::run::{CallRole, Env, RunEvent, StepError};
+use crate::run::{CallRole, Env, RunEvent, StepError, cut_note};
 use crate::search::lexical::word_vector;
 use crate::settings::BY_HAND;
 use crate::worker::protocol::{CheckOutcome, SearchMethod};
@@ -82,6 +82,8 @@ pub struct EnvParts {
 pub struct BrowserEnv {
     parts: EnvParts,
     names: RefCell<Names>,
+    /// What was odd about texts since it was last asked for.
+    odd: RefCell<Vec<String>>,
     /// Keeps other tabs from offering to resume this run.
     _going_on: GoingOn,
 }
@@ -93,6 +95,7 @@ impl BrowserEnv {
         Self {
             parts,
             names,
+            odd: RefCell::default(),
             _going_on,
         }
     }
@@ -176,6 +179,10 @@ impl BrowserEnv {
         })
     }
 
+    fn note_cut(&self, cut: u32, of: usize, what: &str) {
+        self.odd.borrow_mut().extend(cut_note(cut, of, what));
+    }
+
     fn listener(&self) -> OnHeard {
         let on_event = Rc::clone(&self.parts.on_event);
         Rc::new(move |heard| {
@@ -205,15 +212,19 @@ impl Env for BrowserEnv {
             remote,
             ..
         } = &self.parts;
-        if let Some(remote) = remote {
-            let queries = remote.queries(queries, abort).await.map_err(model_step)?;
-            let found = engine.search_by(history, &queries, top_k, *method, abort);
-            return found.await.map_err(engine_step);
-        }
-        engine
-            .search(history, queries, top_k, *method, abort)
-            .await
-            .map_err(engine_step)
+        let found = match remote {
+            Some(remote) => {
+                let queries = remote.queries(queries, abort).await.map_err(model_step)?;
+                let found = engine.search_by(history, &queries, top_k, *method, abort);
+                found.await.map_err(engine_step)?
+            }
+            None => {
+                let found = engine.search(history, queries, top_k, *method, abort);
+                found.await.map_err(engine_step)?
+            }
+        };
+        self.note_cut(found.cut, queries.len(), "queries");
+        Ok(found.hits)
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, StepError> {
@@ -230,7 +241,9 @@ impl Env for BrowserEnv {
             .ensure_model(&quiet, abort)
             .await
             .map_err(engine_step)?;
-        engine.embed(texts, abort).await.map_err(engine_step)
+        let embedded = engine.embed(texts, abort).await.map_err(engine_step)?;
+        self.note_cut(embedded.cut, texts.len(), "compared texts");
+        Ok(embedded.vectors)
     }
 
     async fn check(
@@ -298,6 +311,10 @@ impl Env for BrowserEnv {
 
     fn emit(&self, event: RunEvent) {
         (self.parts.on_event)(event);
+    }
+
+    fn odd(&self) -> Vec<String> {
+        self.odd.take()
     }
 }
 

@@ -233,7 +233,12 @@ async fn kept(
                 first: done == 0,
                 of,
             };
-            let (answer, _) = worker.ask(request, &[piece.buffer()], None, abort).await?;
+            let asked = worker.ask(request, &[piece.buffer()], None, abort).await;
+            let (answer, _) = asked.map_err(|error| match error {
+                // There is no room for it now.
+                WorkerError::Failed(why) => EngineError::Unready(why),
+                error => error.into(),
+            })?;
             let Answer::PieceTaken { bytes } = answer else {
                 return Err(WorkerError::Confused.into());
             };
@@ -257,7 +262,10 @@ impl From<ModelError> for EngineError {
         match error {
             ModelError::Cancelled => Self::Cancelled,
             ModelError::Trial(error) => error,
-            error => Self::Model(error.to_string()),
+            ModelError::Refused(_) | ModelError::Gone | ModelError::Address(_) => {
+                Self::Model(error.to_string())
+            }
+            error => Self::Unready(error.to_string()),
         }
     }
 }

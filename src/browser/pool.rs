@@ -1,8 +1,10 @@
 //! Every core embeds: the engine's worker and its helpers take passages from one list until none is
-//! left. No memory is shared, so no special headers are needed.
+//! left. No memory is shared, so no special headers are needed. Helpers that have nothing to do for a
+//! while are let go, and their memory with them.
 
 use super::abort::Abort;
 use super::cache::FileCache;
+use super::clock::sleep;
 use super::engine::EngineError;
 use super::model::{self, EngineProgress, ModelInfo, OnEngineProgress};
 use super::models::device_memory;
@@ -14,6 +16,7 @@ use futures::future::join_all;
 use js_sys::{ArrayBuffer, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use wasm_bindgen_futures::spawn_local;
 
 /// More would take more memory than small devices have.
 const MOST_WORKERS: usize = 8;
@@ -22,11 +25,45 @@ const MOST_WORKERS: usize = 8;
 const GROUP_BYTES: usize = 1200;
 /// Less text than this is embedded before a helper would be ready.
 const HELPERS_FROM_BYTES: usize = 40_000;
+/// How long helpers wait for the next history.
+const IDLE_MS: u32 = 15_000;
 
 /// Workers that only embed.
 #[derive(Default)]
 pub(super) struct Pool {
-    helpers: RefCell<Vec<Rc<WorkerClient>>>,
+    helpers: Rc<RefCell<Vec<Helper>>>,
+    /// Counts the beginnings of jobs.
+    jobs: Rc<Cell<u32>>,
+}
+
+/// A worker with the model, and what it computes with.
+#[derive(Clone)]
+struct Helper {
+    arithmetic: Arithmetic,
+    worker: Rc<WorkerClient>,
+}
+
+/// A job under way; at its end, however it comes, the helpers begin to wait.
+struct Job<'a>(&'a Pool);
+
+impl<'a> Job<'a> {
+    fn begin(pool: &'a Pool) -> Self {
+        pool.jobs.set(pool.jobs.get().wrapping_add(1));
+        Self(pool)
+    }
+}
+
+impl Drop for Job<'_> {
+    fn drop(&mut self) {
+        let (helpers, jobs) = (Rc::clone(&self.0.helpers), Rc::clone(&self.0.jobs));
+        let ended = jobs.get();
+        spawn_local(async move {
+            sleep(IDLE_MS).await;
+            if jobs.get() == ended {
+                helpers.borrow_mut().clear();
+            }
+        });
+    }
 }
 
 /// What helpers need to start.
@@ -66,6 +103,7 @@ impl Pool {
         progress: &OnEngineProgress,
         abort: &Abort,
     ) -> Result<(), EngineError> {
+        let _job = Job::begin(self);
         let work = Work {
             texts,
             groups: RefCell::new(groups(texts)),
@@ -79,7 +117,8 @@ impl Pool {
         let helpers = match bytes {
             HELPERS_FROM_BYTES.. => {
                 let cores = page::cores().min(MOST_WORKERS);
-                setup.info.needs().workers(cores, device_memory()) - 1
+                let needs = setup.info.needs();
+                needs.workers(cores, device_memory(), setup.arithmetic) - 1
             }
             _ => 0,
         };
@@ -95,21 +134,27 @@ impl Pool {
     /// Helper `n` takes part. If it cannot start, the others do its share.
     async fn help(&self, n: usize, setup: Setup<'_>, work: &Work<'_>) {
         let known = self.helpers.borrow().get(n).cloned();
-        let helper = match known.filter(|helper| helper.is_alive()) {
+        let fits =
+            |helper: &Helper| helper.arithmetic == setup.arithmetic && helper.worker.is_alive();
+        let helper = match known.filter(fits) {
             Some(helper) => helper,
             None => {
-                let Ok(helper) = start(setup, work.abort).await else {
+                let Ok(worker) = start(setup, work.abort).await else {
                     return;
+                };
+                let helper = Helper {
+                    arithmetic: setup.arithmetic,
+                    worker,
                 };
                 let mut helpers = self.helpers.borrow_mut();
                 match helpers.get_mut(n) {
-                    Some(place) => *place = Rc::clone(&helper),
-                    None => helpers.push(Rc::clone(&helper)),
+                    Some(place) => *place = helper.clone(),
+                    None => helpers.push(helper.clone()),
                 }
                 helper
             }
         };
-        work.empty(&helper).await;
+        work.empty(&helper.worker).await;
     }
 }
 
@@ -148,7 +193,11 @@ impl Work<'_> {
     async fn group(&self, worker: &WorkerClient, group: &[usize]) -> Result<(), EngineError> {
         let texts = group.iter().map(|at| self.texts[*at].clone()).collect();
         let request = Request::EmbedPassages { texts };
-        let (answer, buffers) = worker.ask(request, &[], None, self.abort).await?;
+        let asked = worker.ask(request, &[], None, self.abort).await;
+        let (answer, buffers) = asked.map_err(|error| match error {
+            WorkerError::Failed(why) => EngineError::Embedding(why),
+            error => error.into(),
+        })?;
         let Answer::PassageVectors { dim, .. } = answer else {
             return Err(WorkerError::Confused.into());
         };

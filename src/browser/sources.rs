@@ -122,7 +122,7 @@ impl Maker {
         match self {
             Self::Engine(engine) => {
                 engine.ensure_model(progress, abort).await?;
-                Ok(engine.embed(texts, abort).await?)
+                Ok(engine.embed(texts, abort).await?.vectors)
             }
             Self::Remote(remote, ..) => {
                 let pairs = remote.queries(texts, abort).await?;

@@ -73,6 +73,19 @@ impl TextVectors {
         self.add(hash, scale);
     }
 
+    /// Takes over what the other one has and this one has not.
+    pub fn take_in(&mut self, other: &Self) {
+        for hash in &other.hashes {
+            if let Some((scale, row)) = other.get(hash)
+                && row.len() == self.dim
+                && !self.places.contains_key(hash)
+            {
+                self.rows.extend_from_slice(row);
+                self.add(*hash, scale);
+            }
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.hashes.len()
     }
@@ -149,6 +162,24 @@ mod tests {
         assert_eq!(again.len(), 2);
         assert_eq!(TextVectors::decode_any(&kept.encode()), Some(again));
         assert_eq!(TextVectors::decode_any(b"IBAT"), None);
+    }
+
+    #[test]
+    fn what_two_visits_made_is_put_together() {
+        let mut known = TextVectors::new(2);
+        known.insert(hash("a"), &[0.6, -0.8]);
+        let mut left = TextVectors::new(2);
+        left.insert(hash("a"), &[1.0, 0.0]);
+        left.insert(hash("b"), &[0.0, 1.0]);
+        known.take_in(&left);
+        assert_eq!(known.len(), 2);
+        let row = |text| known.get(&hash(text)).map(|(_, row)| row.to_vec());
+        assert_eq!(row("a"), Some(vec![95, -127]), "the first one stays");
+        assert_eq!(row("b"), Some(vec![0, 127]));
+        let mut other = TextVectors::new(1);
+        other.insert(hash("c"), &[1.0]);
+        known.take_in(&other);
+        assert_eq!(known.len(), 2, "another model's");
     }
 
     #[test]

@@ -1,16 +1,23 @@
 //! Vectors of histories that no dataset ships: made once, on all cores, and kept for other visits.
 
-use super::{Engine, EngineError, ModelInfo, OnEngineProgress, cut};
+use super::{Engine, EngineError, ModelInfo, OnEngineProgress, cut, locked};
 use crate::bench::visible::History;
 use crate::browser::abort::Abort;
+use crate::browser::clock::sleep;
 use crate::browser::pool::Setup;
 use crate::browser::worker_client::{WorkerClient, WorkerError};
 use crate::embed::kept::{self, TextVectors};
 use crate::embed::spec::Arithmetic;
 use crate::embed::{Chunking, VectorFile};
+use futures::future::{Either, select};
 use js_sys::Uint8Array;
 use std::cell::RefCell;
+use std::convert::Infallible;
+use std::pin::pin;
 use std::rc::Rc;
+
+/// While a history is embedded, what has come is kept this often.
+const KEEP_EVERY_MS: u32 = 2000;
 
 impl Engine {
     /// The vector file of a history by this model: as it was kept, or made now. None if it would have
@@ -33,8 +40,8 @@ impl Engine {
             return Ok(None);
         }
         self.ensure_model(progress, abort).await?;
-        let _turn = self.turn(abort).await?;
-        let worker = self.worker().await?;
+        let _making = locked(&self.0.making, abort).await?;
+        let worker = self.any_worker(abort).await?;
         let place = self.vectors_key(key);
         let source = (history, chunking);
         let made = self.make_and_keep(&worker, &place, source, progress, abort);
@@ -86,10 +93,15 @@ impl Engine {
         let info = model.ok_or_else(|| {
             EngineError::Model("it has to be loaded before a history is embedded".to_owned())
         })?;
-        let known = RefCell::new(self.known_texts(&info).await);
+        if !self.is_current(worker) {
+            let why = "another one took its place while a history was cut";
+            return Err(WorkerError::Died(why.to_owned()).into());
+        }
+        let place = self.vectors_key("texts");
+        let (mut known, mut grown) = self.known_texts(&info, &place).await;
         let hashes: Vec<_> = texts.iter().map(|text| kept::hash(text)).collect();
         let missing = hashes.iter().zip(&texts);
-        let missing = missing.filter(|(hash, _)| known.borrow().get(hash).is_none());
+        let missing = missing.filter(|(hash, _)| known.get(hash).is_none());
         let (new, texts): (Vec<_>, Vec<String>) =
             missing.map(|(hash, text)| (*hash, text.clone())).unzip();
         let setup = Setup {
@@ -98,18 +110,20 @@ impl Engine {
             spec: &info.spec.clone().with(self.0.wanted.get()),
             arithmetic: self.arithmetic(),
         };
-        let before = known.borrow().len();
-        let keep = |at: usize, vector: &[f32]| known.borrow_mut().insert(new[at], vector);
+        let fresh = RefCell::new(TextVectors::new(info.dim));
+        let keep = |at: usize, vector: &[f32]| fresh.borrow_mut().insert(new[at], vector);
         let work = (texts.as_slice(), &keep as &dyn Fn(usize, &[f32]));
-        let pool = &self.0.pool;
-        let embedded = pool.embed(worker, setup, work, progress, abort).await;
-        let known = known.into_inner();
-        if known.len() > before {
-            let bytes = Uint8Array::from(known.encode().as_slice());
-            self.0
-                .cache
-                .keep_made(&self.vectors_key("texts"), &bytes)
-                .await;
+        let embedding = self.0.pool.embed(worker, setup, work, progress, abort);
+        let keeping = self.keep_now_and_then(&place, &fresh);
+        let embedded = match select(pin!(embedding), pin!(keeping)).await {
+            Either::Left((embedded, _)) => embedded,
+            Either::Right((never, _)) => match never {},
+        };
+        let fresh = fresh.into_inner();
+        grown |= !fresh.is_empty();
+        known.take_in(&fresh);
+        if grown {
+            self.keep_texts(&place, &known).await;
         }
         let mut file = VectorFile::new(info.dim);
         if embedded.is_ok() {
@@ -118,18 +132,65 @@ impl Engine {
                 file.push_row(span, scale, row);
             }
         }
-        self.0.loaded.borrow_mut().texts = Some(known);
+        if self.is_current(worker) {
+            self.0.loaded.borrow_mut().texts = Some(known);
+        }
         embedded?;
         Ok((Uint8Array::from(file.encode().as_slice()), too_long))
     }
 
-    /// Vectors of texts of the loaded model, from this visit or earlier ones.
-    async fn known_texts(&self, info: &ModelInfo) -> TextVectors {
-        if let Some(known) = self.0.loaded.borrow_mut().texts.take() {
-            return known;
+    /// Vectors of texts of the loaded model, from this visit or earlier ones, and whether some of
+    /// them are not in the file of all texts yet.
+    async fn known_texts(&self, info: &ModelInfo, place: &str) -> (TextVectors, bool) {
+        let known = self.0.loaded.borrow_mut().texts.take();
+        let mut known = match known {
+            Some(known) => known,
+            None => match self.texts_at(place, info.dim).await {
+                Some(kept) => kept,
+                None => TextVectors::new(info.dim),
+            },
+        };
+        // What an embedding had made when its page was closed.
+        let left = self.texts_at(&unfinished(place), info.dim).await;
+        let grown = left.as_ref().is_some_and(|left| !left.is_empty());
+        if let Some(left) = left {
+            known.take_in(&left);
         }
-        let kept = self.0.cache.made(&self.vectors_key("texts")).await;
-        let kept = kept.and_then(|bytes| TextVectors::decode(&bytes.to_vec(), info.dim));
-        kept.unwrap_or_else(|| TextVectors::new(info.dim))
+        (known, grown)
     }
+
+    async fn texts_at(&self, place: &str, dim: u32) -> Option<TextVectors> {
+        let kept = self.0.cache.made(place).await?;
+        TextVectors::decode(&kept.to_vec(), dim)
+    }
+
+    /// Keeps all texts in one file.
+    async fn keep_texts(&self, place: &str, known: &TextVectors) {
+        let bytes = Uint8Array::from(known.encode().as_slice());
+        self.0.cache.keep_made(place, &bytes).await;
+        self.0.cache.forget_made(&unfinished(place)).await;
+    }
+
+    /// Keeps what has come of one history so far, so that a page that is closed loses little. A file
+    /// of its own: the one of all texts may be large.
+    async fn keep_now_and_then(&self, place: &str, fresh: &RefCell<TextVectors>) -> Infallible {
+        let mut kept = 0;
+        loop {
+            sleep(KEEP_EVERY_MS).await;
+            let (len, bytes) = {
+                let fresh = fresh.borrow();
+                (fresh.len(), (fresh.len() > kept).then(|| fresh.encode()))
+            };
+            if let Some(bytes) = bytes {
+                let bytes = Uint8Array::from(bytes.as_slice());
+                self.0.cache.keep_made(&unfinished(place), &bytes).await;
+                kept = len;
+            }
+        }
+    }
+}
+
+/// Where the texts of an embedding under way are kept.
+fn unfinished(place: &str) -> String {
+    format!("{place}/unfinished")
 }

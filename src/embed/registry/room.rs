@@ -1,5 +1,6 @@
 //! Whether a model fits: on the disk, into the memory of a WebAssembly program, into the machine.
 
+use crate::embed::spec::Arithmetic;
 use crate::words::size;
 
 /// What a WebAssembly program can address.
@@ -8,7 +9,7 @@ const MOST: u64 = 4 << 30;
 const LARGEST_PIECE: u64 = (2 << 30) - (1 << 20);
 /// Program, tokenizer, vectors of open histories.
 const BESIDE: u64 = 64 << 20;
-/// From this size of weights on only one worker embeds.
+/// From this size of weights in memory on only one worker embeds.
 const ONE_WORKER_FROM: u64 = 200 << 20;
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -38,15 +39,17 @@ impl Needs {
         self.encoder() + 4 * self.weights
     }
 
-    /// How many workers may embed on a machine of so many cores. `device` is its memory in bytes,
-    /// where the browser says so.
-    pub fn workers(&self, cores: usize, device: Option<u64>) -> usize {
-        if self.weights >= ONE_WORKER_FROM {
+    /// How many workers may embed on a machine of so many cores, computing with `arithmetic`.
+    /// `device` is its memory in bytes, where the browser says so.
+    pub fn workers(&self, cores: usize, device: Option<u64>, arithmetic: Arithmetic) -> usize {
+        let (weights, each) = match arithmetic {
+            Arithmetic::Int8 => (self.weights, self.encoder()),
+            Arithmetic::Float32 => (5 * self.weights, self.general()),
+        };
+        if weights >= ONE_WORKER_FROM {
             return 1;
         }
-        let fit = device.map_or(usize::MAX, |bytes| {
-            (bytes / 2 / self.encoder().max(1)) as usize
-        });
+        let fit = device.map_or(usize::MAX, |bytes| (bytes / 2 / each.max(1)) as usize);
         cores.min(fit).max(1)
     }
 
@@ -111,7 +114,7 @@ mod tests {
             M3.encoder()
         );
         assert_eq!(M3.too_large(None), None);
-        assert_eq!(M3.workers(8, None), 1);
+        assert_eq!(M3.workers(8, None, Arithmetic::Int8), 1);
         let float = Needs {
             weights: 2_270_000_000,
             ..M3
@@ -132,9 +135,28 @@ mod tests {
             hidden: 384,
             tokens: 258,
         };
-        assert_eq!(mini.workers(8, None), 8);
-        assert_eq!(mini.workers(8, Some(1 << 29)), 2);
-        assert_eq!(mini.workers(8, Some(1)), 1);
+        let int8 = |device| mini.workers(8, device, Arithmetic::Int8);
+        assert_eq!(int8(None), 8);
+        assert_eq!(int8(Some(1 << 29)), 2);
+        assert_eq!(int8(Some(1)), 1);
+    }
+
+    #[test]
+    fn float32_takes_the_memory_of_fewer_workers() {
+        let of = |weights: u64| Needs {
+            weights,
+            tokenizer: 466_000,
+            hidden: 768,
+            tokens: 258,
+        };
+        // MiniLM: 100 MB each with int8, 190 MB each with float32.
+        let (mini, half) = (of(23_000_000), Some(1u64 << 30));
+        assert_eq!(mini.workers(8, half, Arithmetic::Int8), 5);
+        assert_eq!(mini.workers(8, half, Arithmetic::Float32), 2);
+        // mpnet: 110 MB as stored, half a gigabyte as float32 beside its file.
+        let mpnet = of(110_000_000);
+        assert_eq!(mpnet.workers(8, None, Arithmetic::Int8), 8);
+        assert_eq!(mpnet.workers(8, None, Arithmetic::Float32), 1);
     }
 
     #[test]
