@@ -45,9 +45,6 @@ pub enum EngineError {
     /// It was loaded and gave no vectors.
     #[error("the embedding model failed: {0}")]
     Embedding(String),
-    /// Vectors that come with a dataset; a sentence with its hint.
-    #[error("{0}")]
-    Vectors(String),
     #[error("{0}")]
     Worker(WorkerError),
 }
@@ -56,7 +53,7 @@ impl EngineError {
     /// What the visitor can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Cancelled | Self::Model(_) | Self::Embedding(_) | Self::Vectors(_) => None,
+            Self::Cancelled | Self::Model(_) | Self::Embedding(_) => None,
             Self::Unready(_) => Some("Then try again."),
             Self::File(error) => error.hint(),
             Self::Worker(error) => error.hint(),

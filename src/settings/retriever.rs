@@ -101,6 +101,8 @@ impl Retriever {
             ..Finder::default()
         };
         match &self.model {
+            // Words are found without the chosen model.
+            _ if self.method == SearchMethod::Lexical => shipped(),
             ModelChoice::Shipped => shipped(),
             ModelChoice::Kept { id } => match kept.iter().find(|model| model.id == *id) {
                 None => shipped(),
@@ -110,7 +112,6 @@ impl Retriever {
                     ..shipped()
                 },
             },
-            ModelChoice::Endpoint if self.method == SearchMethod::Lexical => shipped(),
             ModelChoice::Endpoint => Finder {
                 model: self.endpoint.endpoint.model.trim().to_owned(),
                 base_url: Some(self.endpoint.endpoint.plain_url()),
@@ -180,6 +181,32 @@ mod tests {
             serde_json::from_str::<Retriever>("{}").unwrap(),
             Retriever::default()
         );
+    }
+
+    #[test]
+    fn words_are_found_by_no_model_of_the_visitors() {
+        for model in [ModelChoice::Endpoint, ModelChoice::Kept { id: "ab".into() }] {
+            let chosen = Retriever {
+                method: SearchMethod::Lexical,
+                model,
+                ..Retriever::default()
+            };
+            let kept = KeptModel {
+                id: "ab".to_owned(),
+                name: "mine".to_owned(),
+                from: String::new(),
+                added_ms: 0,
+                spec: crate::embed::ModelSpec::plain(128),
+                files: Vec::new(),
+                hidden: None,
+                tried: None,
+                fault: None,
+            };
+            let finder = chosen.finder(&[kept]);
+            assert_eq!(finder.model, "all-minilm-l6-v2");
+            assert_eq!(finder.model_sha256, None);
+            assert_eq!(finder.base_url, None);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! embedding endpoint.
 
 use super::task::Task;
+use super::words::why;
 use crate::bench::shard::Shard;
 use crate::browser::engine::{Engine, EngineError, ModelInfo};
 use crate::browser::remote::{Remote, RemoteParts};
@@ -13,6 +14,7 @@ use crate::ui::parts::Problem;
 use crate::words::sentence;
 use crate::worker::protocol::SearchMethod;
 use leptos::prelude::Set;
+use std::mem::take;
 use std::rc::Rc;
 
 /// A history that can be searched.
@@ -25,11 +27,12 @@ pub struct Searchable {
     pub retriever: RetrieverRef,
     /// The visitor went on without a model.
     pub by_words: bool,
+    /// No other run searches in it, so it is closed at the end.
+    pub is_own: bool,
 }
 
 impl Task {
-    /// Model loaded and history open. A model of the visitor's that fails gives way to the shipped
-    /// one, and that is said.
+    /// Model loaded and history open.
     pub(super) async fn searchable(&self) -> Result<Searchable, String> {
         let (shard_id, read) = self.read_history().await?;
         if self.began_by_words {
@@ -37,27 +40,38 @@ impl Task {
         }
         match &self.retriever.model {
             // Words need no vectors, so nobody is asked for any.
-            ModelChoice::Endpoint if self.retriever.method != SearchMethod::Lexical => {
-                self.by_endpoint(&shard_id, &read).await
+            _ if self.retriever.method == SearchMethod::Lexical => {
+                self.by_bm25(&shard_id, &read.history).await
             }
-            ModelChoice::Kept { id } => {
-                let why = match self.edge.engines.kept(id).await {
-                    Ok(engine) => match self.by_engine(engine, &shard_id, &read).await {
-                        Ok(found) => return Ok(found),
-                        Err(EngineError::Cancelled) => return Err("cancelled".to_owned()),
-                        Err(error) => {
-                            let why = error.to_string();
-                            self.edge.models.note_fault(id, why.clone()).await;
-                            why
-                        }
-                    },
-                    Err(error) => error.to_string(),
-                };
-                self.fall_back(&why).await;
-                self.by_shipped(&shard_id, &read).await
-            }
-            _ => self.by_shipped(&shard_id, &read).await,
+            ModelChoice::Shipped => self.by_shipped(&shard_id, &read).await,
+            ModelChoice::Kept { id } => self.by_kept(id, &shard_id, &read).await,
+            ModelChoice::Endpoint => self.by_endpoint(&shard_id, &read).await,
         }
+    }
+
+    /// A model of the visitor's that is faulty gives way to the shipped one where somebody is there
+    /// who reads it. Many runs in a row do not change their retriever on the way.
+    async fn by_kept(&self, id: &str, shard_id: &str, read: &Shard) -> Result<Searchable, String> {
+        let fault = match self.edge.engines.kept(id).await {
+            Ok(engine) => match self.by_engine(engine, shard_id, read).await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => return self.prepare_words(shard_id, &read.history).await,
+                Err(error) if error.is_of_model() => {
+                    let fault = error.to_string();
+                    self.edge.models.note_fault(id, fault.clone()).await;
+                    fault
+                }
+                Err(error) => return Err(why(&error)),
+            },
+            Err(error) => error.to_string(),
+        };
+        if !self.asks.get() {
+            return Err(format!(
+                "The chosen embedding model failed: {fault}. Choose another one in Settings, or see there what can be done about it; then go on."
+            ));
+        }
+        self.fall_back(&fault).await;
+        self.by_shipped(shard_id, read).await
     }
 
     /// Runs use the shipped model from now on.
@@ -73,25 +87,35 @@ impl Task {
 
     async fn by_shipped(&self, shard_id: &str, read: &Shard) -> Result<Searchable, String> {
         let engine = self.edge.engine.clone();
-        engine.set_arithmetic(self.retriever.arithmetic);
-        let shown = self.engine_progress();
-        let Some(model) = self.model_or_words(&shown).await? else {
-            return self.prepare_words(shard_id, &read.history).await;
-        };
-        let opened = self.open_in(engine, model, shard_id, read).await;
-        opened.map_err(|error| said(&error, error.hint()))
+        match self.by_engine(engine, shard_id, read).await {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => self.prepare_words(shard_id, &read.history).await,
+            Err(error) => Err(why(&error)),
+        }
     }
 
+    /// Model loaded and history open; none when the visitor would rather go on by words. A worker
+    /// that died on the way is replaced once.
     async fn by_engine(
         &self,
         engine: Engine,
         shard_id: &str,
         read: &Shard,
-    ) -> Result<Searchable, EngineError> {
+    ) -> Result<Option<Searchable>, EngineError> {
         engine.set_arithmetic(self.retriever.arithmetic);
         let shown = self.engine_progress();
-        let model = engine.ensure_model(&shown, &self.abort).await?;
-        self.open_in(engine, model, shard_id, read).await
+        let mut again = true;
+        loop {
+            let Some(model) = self.model_or_words(&engine, &shown).await? else {
+                return Ok(None);
+            };
+            let opening = self.open_in(engine.clone(), model, shard_id, read);
+            match self.or_words(opening).await {
+                Some(Err(error)) if error.is_of_worker() && take(&mut again) => {}
+                Some(opened) => return opened.map(Some),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// The history, open in the engine of that model.
@@ -105,21 +129,28 @@ impl Task {
         let dataset = &self.work.open.dataset;
         let (shown, chunking, abort) = (self.engine_progress(), self.chunking(), &self.abort);
         let loaded = self.byte_progress("loading the history's vectors");
-        let vectors = match dataset.set_of(&model, chunking) {
-            Some(set) => dataset
-                .vectors(shard_id, set, &loaded, abort)
-                .await
-                .map_err(|error| match abort.is_aborted() {
-                    true => EngineError::Cancelled,
-                    false => EngineError::Vectors(said(&error, error.hint())),
-                })?,
-            None => None,
-        };
         let key = dataset.history_key(shard_id, chunking);
+        let shipped = match dataset.set_of(&model, chunking) {
+            Some(set) if !engine.has_open(&key) => {
+                dataset.vectors(shard_id, set, &loaded, abort).await
+            }
+            _ => Ok(None),
+        };
+        let vectors = match shipped {
+            Ok(vectors) => vectors,
+            Err(_) if abort.is_aborted() => return Err(EngineError::Cancelled),
+            Err(error) => {
+                self.embeds_itself(&error.to_string());
+                None
+            }
+        };
         let opened = engine
             .open_history(&key, &read.history, vectors, chunking, &shown, abort)
             .await?;
         self.live.progress.set(None);
+        if let Some(why) = &opened.refused {
+            self.embeds_itself(why);
+        }
         Ok(Searchable {
             engine,
             history: key,
@@ -129,7 +160,19 @@ impl Task {
                 ..self.retriever_of(&model)
             },
             by_words: false,
+            is_own: false,
         })
+    }
+
+    /// Says that the dataset's vectors of a history are of no use.
+    fn embeds_itself(&self, why: &str) {
+        let text = format!(
+            "{} ships vectors that cannot be used: {why}",
+            self.work.open.dataset.manifest.name
+        );
+        let hint =
+            "This history is embedded here instead, which takes longer; what is made is kept.";
+        self.lab.notices.odd(Problem::new(text, Some(hint)));
     }
 
     /// The shipped model's tokenizer cuts; the endpoint makes the vectors.
@@ -161,16 +204,24 @@ impl Task {
             }),
         }));
         self.remote.replace(Some(Rc::clone(&remote)));
-        let engine_said = |error: EngineError| said(&error, error.hint());
+        let engine_said = |error: EngineError| why(&error);
         engine.set_arithmetic(self.retriever.arithmetic);
-        engine
-            .ensure_model(&shown, abort)
-            .await
-            .map_err(engine_said)?;
-        let cut = engine.cut(&read.history, chunking, &shown, abort).await;
-        let (spans, texts, _) = cut.map_err(engine_said)?;
-        let embedded = remote.passages(&texts, &shown, abort).await;
-        let (known, hashes) = embedded.map_err(|error| said(&error, error.hint().as_deref()))?;
+        let loaded = self.model_or_words(&engine, &shown).await;
+        if loaded.map_err(engine_said)?.is_none() {
+            return self.prepare_words(shard_id, &read.history).await;
+        }
+        let embedding = async {
+            let cut = engine.cut(&read.history, chunking, &shown, abort).await;
+            let (spans, texts, _) = cut.map_err(engine_said)?;
+            let embedded = remote.passages(&texts, &shown, abort).await;
+            let (known, hashes) =
+                embedded.map_err(|error| said(&error, error.hint().as_deref()))?;
+            Ok::<_, String>((spans, known, hashes))
+        };
+        let Some(embedded) = self.or_words(embedding).await else {
+            return self.prepare_words(shard_id, &read.history).await;
+        };
+        let (spans, known, hashes) = embedded?;
         let file = VectorFile::of_texts(spans, &known, &hashes);
         let key = format!(
             "{}@{}",
@@ -203,6 +254,7 @@ impl Task {
             },
             remote: Some(remote),
             by_words: false,
+            is_own: false,
         })
     }
 

@@ -86,7 +86,7 @@ impl Task {
                 let env = self.env(&found, self.draft(&spec));
                 let mut record = run_instance(&env, &spec, self.case(), &self.memo).await;
                 record.embedding_calls.extend(self.embedding_calls());
-                if found.by_words {
+                if found.is_own {
                     found.engine.close(&found.history).await;
                 }
                 record
@@ -103,6 +103,7 @@ impl Task {
             remote: None,
             retriever: self.retriever_of(&ModelInfo::none("none")),
             by_words: false,
+            is_own: false,
         }
     }
 

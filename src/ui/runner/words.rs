@@ -6,51 +6,69 @@ use super::retrieve::Searchable;
 use super::task::Task;
 use crate::bench::visible::History;
 use crate::browser::abort::Abort;
-use crate::browser::engine::{EngineError, ModelInfo, OnEngineProgress};
+use crate::browser::clock::sleep;
+use crate::browser::engine::{Engine, EngineError, ModelInfo, OnEngineProgress};
 use crate::embed::windows::word_windows;
 use crate::embed::{ChunkSpan, VectorFile};
 use crate::run::record::{BY_WORDS, RetrieverRef};
 use crate::words::sentence;
 use futures::StreamExt;
+use futures::channel::mpsc::UnboundedReceiver;
 use futures::future::{Either, select};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
+/// Work of a moment is not worth an offer.
+const MOMENT_MS: u32 = 400;
+
 impl Task {
-    /// The embedding model, or none when the visitor chose words. A failure is offered, not final,
-    /// where somebody is there to choose.
+    /// The embedding model of an engine, or none when the visitor chose words. A failure is offered,
+    /// not final, where somebody is there to choose; one of a model of the visitor's own is given
+    /// back, since there is another model.
     pub(super) async fn model_or_words(
         &self,
+        engine: &Engine,
         shown: &OnEngineProgress,
-    ) -> Result<Option<ModelInfo>, String> {
-        let engine = &self.edge.engine;
+    ) -> Result<Option<ModelInfo>, EngineError> {
         let nobody = !self.asks.get() || engine.is_ready();
-        let choices = self.choices.take().filter(|_| !nobody);
-        let Some(mut choices) = choices else {
-            let model = engine.ensure_model(shown, &self.abort).await;
-            return model.map(Some).map_err(|error| why(&error));
+        let choices = match nobody {
+            true => None,
+            false => self.choices.take(),
         };
+        let Some(mut choices) = choices else {
+            return engine.ensure_model(shown, &self.abort).await.map(Some);
+        };
+        let found = self.wait_or_words(engine, &mut choices, shown).await;
+        self.choices.replace(Some(choices));
+        self.live.offer.set(None);
+        found
+    }
+
+    async fn wait_or_words(
+        &self,
+        engine: &Engine,
+        choices: &mut UnboundedReceiver<Choice>,
+        shown: &OnEngineProgress,
+    ) -> Result<Option<ModelInfo>, EngineError> {
         loop {
             self.live.offer.set(Some(Offer { failed: None }));
             let loading = pin!(engine.ensure_model(shown, &self.abort));
             let failed = match select(loading, choices.next()).await {
-                Either::Left((Ok(model), _)) => {
-                    self.live.offer.set(None);
-                    return Ok(Some(model));
-                }
+                Either::Left((Ok(model), _)) => return Ok(Some(model)),
                 Either::Left((Err(error), _)) => error,
                 Either::Right((Some(Choice::ByWords), _)) => {
-                    self.load_for_later();
+                    self.load_for_later(engine);
                     return Ok(None);
                 }
                 Either::Right(_) => continue,
             };
             self.live.progress.set(None);
-            if self.abort.is_aborted() || failed == EngineError::Cancelled {
-                self.live.offer.set(None);
-                return Err(why(&failed));
+            let cancelled = self.abort.is_aborted() || failed == EngineError::Cancelled;
+            if cancelled || (engine.is_own() && failed.is_of_model()) {
+                return Err(failed);
             }
             self.live.offer.set(Some(Offer {
                 failed: Some(why(&failed)),
@@ -58,17 +76,51 @@ impl Task {
             match select(choices.next(), pin!(self.abort.aborted())).await {
                 Either::Left((Some(Choice::TryAgain), _)) => {}
                 Either::Left((Some(Choice::ByWords), _)) => return Ok(None),
-                _ => {
-                    self.live.offer.set(None);
-                    return Err(why(&failed));
-                }
+                _ => return Err(failed),
             }
         }
     }
 
+    /// Does what a run waits for, for example the embedding of its history. None when the visitor
+    /// would rather go on by words; the work is dropped then.
+    pub(super) async fn or_words<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let choices = match self.asks.get() {
+            true => self.choices.take(),
+            false => None,
+        };
+        let mut work = pin!(work);
+        let Some(mut choices) = choices else {
+            return Some(work.await);
+        };
+        let early = match select(work.as_mut(), pin!(sleep(MOMENT_MS))).await {
+            Either::Left((done, _)) => Some(done),
+            Either::Right(_) => None,
+        };
+        let done = match early {
+            Some(done) => Some(done),
+            None => {
+                self.live.offer.set(Some(Offer { failed: None }));
+                loop {
+                    let choice = match select(work.as_mut(), choices.next()).await {
+                        Either::Left((done, _)) => break Some(done),
+                        Either::Right((choice, _)) => choice,
+                    };
+                    match choice {
+                        Some(Choice::ByWords) => break None,
+                        Some(Choice::TryAgain) => {}
+                        None => break Some(work.await),
+                    }
+                }
+            }
+        };
+        self.choices.replace(Some(choices));
+        self.live.offer.set(None);
+        done
+    }
+
     /// The model goes on loading, for the next run.
-    fn load_for_later(&self) {
-        let engine = self.edge.engine.clone();
+    fn load_for_later(&self, engine: &Engine) {
+        let engine = engine.clone();
         spawn_local(async move {
             let quiet: OnEngineProgress = Rc::new(|_| {});
             // The run that needs it says what is wrong with it.
@@ -84,16 +136,61 @@ impl Task {
     ) -> Result<Searchable, String> {
         self.live.offer.set(None);
         self.live.progress.set(None);
-        let dataset = &self.work.open.dataset;
-        let chunking = self.chunking();
-        let key = format!("words/{}", dataset.history_key(shard_id, chunking));
         let shipped = self.shipped_spans(shard_id).await;
         // Without a tokenizer there are neither chunks of tokens nor sentences that fit a model.
         let method = match shipped {
             Some(_) => "bm25",
             None => "bm25 over windows of words",
         };
-        let spans = shipped.unwrap_or_else(|| word_windows(&history.sessions, chunking));
+        let spans = shipped.unwrap_or_else(|| word_windows(&history.sessions, self.chunking()));
+        let retriever = RetrieverRef {
+            method: method.to_owned(),
+            ..self.retriever_of(&ModelInfo::none(BY_WORDS))
+        };
+        let found = self.open_words(shard_id, history, spans, retriever).await?;
+        Ok(Searchable {
+            by_words: true,
+            ..found
+        })
+    }
+
+    /// The history open for words because they were chosen in Settings: whichever embedding model is
+    /// chosen as well, it embeds nothing. Texts that are no passages are compared by the shipped one.
+    pub(super) async fn by_bm25(
+        &self,
+        shard_id: &str,
+        history: &History,
+    ) -> Result<Searchable, String> {
+        let engine = &self.edge.engine;
+        engine.set_arithmetic(self.retriever.arithmetic);
+        let said = |error: EngineError| why(&error);
+        let (model, spans) = match self.shipped_spans(shard_id).await {
+            Some(spans) => (engine.info(&self.abort).await.map_err(said)?, spans),
+            None => {
+                let shown = self.engine_progress();
+                let Some(model) = self.model_or_words(engine, &shown).await.map_err(said)? else {
+                    return self.prepare_words(shard_id, history).await;
+                };
+                let cut = engine.cut(history, self.chunking(), &shown, &self.abort);
+                (model, cut.await.map_err(said)?.0)
+            }
+        };
+        self.live.progress.set(None);
+        let retriever = self.retriever_of(&model);
+        self.open_words(shard_id, history, spans, retriever).await
+    }
+
+    /// Under a name of this run's: another run on the same history closes its own.
+    async fn open_words(
+        &self,
+        shard_id: &str,
+        history: &History,
+        spans: Vec<ChunkSpan>,
+        retriever: RetrieverRef,
+    ) -> Result<Searchable, String> {
+        let dataset = &self.work.open.dataset;
+        let name = dataset.history_key(shard_id, self.chunking());
+        let key = format!("words/{}/{name}", self.plan.id);
         let engine = &self.edge.engine;
         let opened = engine.open_for_words(&key, history, spans, &self.abort);
         opened.await.map_err(|error| why(&error))?;
@@ -101,11 +198,9 @@ impl Task {
             engine: engine.clone(),
             history: key,
             remote: None,
-            retriever: RetrieverRef {
-                method: method.to_owned(),
-                ..self.retriever_of(&ModelInfo::none(BY_WORDS))
-            },
-            by_words: true,
+            retriever,
+            by_words: false,
+            is_own: true,
         })
     }
 
@@ -123,7 +218,7 @@ impl Task {
     }
 }
 
-fn why(error: &EngineError) -> String {
+pub(super) fn why(error: &EngineError) -> String {
     let hint = error.hint().unwrap_or_default();
     let text = format!("{} {hint}", sentence(&error.to_string()));
     text.trim_end().to_owned()
