@@ -10,7 +10,7 @@ use crate::browser::clock::sleep;
 use crate::browser::engine::{Engine, EngineError, ModelInfo, OnEngineProgress};
 use crate::embed::windows::word_windows;
 use crate::embed::{ChunkSpan, VectorFile};
-use crate::run::record::{BY_WORDS, RetrieverRef};
+use crate::run::record::{BY_WORDS, ModelRef, RetrieverRef};
 use crate::words::sentence;
 use futures::StreamExt;
 use futures::channel::mpsc::UnboundedReceiver;
@@ -164,15 +164,22 @@ impl Task {
         let engine = &self.edge.engine;
         engine.set_arithmetic(self.retriever.arithmetic);
         let said = |error: EngineError| why(&error);
-        let (model, spans) = match self.shipped_spans(shard_id).await {
-            Some(spans) => (engine.info(&self.abort).await.map_err(said)?, spans),
+        let shipped = self.shipped_spans(shard_id).await;
+        // The embedded baseline compares other texts by meaning.
+        let needs_model = shipped.is_none() || self.plan.agent == ModelRef::Embedded;
+        let shown = self.engine_progress();
+        let model = match needs_model {
+            true => self.model_or_words(engine, &shown).await.map_err(said)?,
+            false => Some(engine.info(&self.abort).await.map_err(said)?),
+        };
+        let Some(model) = model else {
+            return self.prepare_words(shard_id, history).await;
+        };
+        let spans = match shipped {
+            Some(spans) => spans,
             None => {
-                let shown = self.engine_progress();
-                let Some(model) = self.model_or_words(engine, &shown).await.map_err(said)? else {
-                    return self.prepare_words(shard_id, history).await;
-                };
                 let cut = engine.cut(history, self.chunking(), &shown, &self.abort);
-                (model, cut.await.map_err(said)?.0)
+                cut.await.map_err(said)?.0
             }
         };
         self.live.progress.set(None);
