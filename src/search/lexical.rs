@@ -18,34 +18,50 @@ pub struct Lexical {
     postings: HashMap<String, Vec<(u32, u32)>>,
     /// Words of each text.
     lengths: Vec<u32>,
-    mean_length: f32,
+    /// Words of all texts.
+    total: u64,
 }
 
 impl Lexical {
     /// Reads all texts; a text is named by its place.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut index = Self::default();
-        for (row, text) in texts.into_iter().enumerate() {
-            let mut length = 0;
-            for word in words(text) {
-                length += 1;
-                let list = index.postings.entry(word).or_default();
+        texts.into_iter().for_each(|text| index.add(text));
+        index
+    }
+
+    /// Reads one more text, which need not be kept.
+    pub fn add(&mut self, text: &str) {
+        let (row, mut length) = (self.lengths.len() as u32, 0);
+        for run in runs(text) {
+            length += run.words().count() as u32;
+            // Single characters can be looked for as well.
+            for word in run.words().chain(run.characters()) {
+                let list = self.postings.entry(word).or_default();
                 match list.last_mut() {
-                    Some((last, count)) if *last == row as u32 => *count += 1,
-                    _ => list.push((row as u32, 1)),
+                    Some((last, count)) if *last == row => *count += 1,
+                    _ => list.push((row, 1)),
                 }
             }
-            index.lengths.push(length);
         }
-        let total: u64 = index.lengths.iter().map(|n| u64::from(*n)).sum();
-        index.mean_length = total as f32 / index.lengths.len().max(1) as f32;
-        index
+        self.lengths.push(length);
+        self.total += u64::from(length);
+    }
+
+    /// Number of texts.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
     }
 
     /// At most `k` texts that share a word with the query, with their BM25 score, best first;
     /// equal scores by place.
     pub fn search(&self, query: &str, k: usize) -> Vec<(u32, f32)> {
         let mut scores: HashMap<u32, f32> = HashMap::new();
+        let mean_length = self.total as f32 / self.lengths.len().max(1) as f32;
         for word in words(query) {
             let Some(list) = self.postings.get(&word) else {
                 continue;
@@ -54,7 +70,7 @@ impl Lexical {
             let rarity = (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln();
             for (row, count) in list {
                 let count = *count as f32;
-                let length = self.lengths[*row as usize] as f32 / self.mean_length;
+                let length = self.lengths[*row as usize] as f32 / mean_length;
                 let weight = count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length));
                 *scores.entry(*row).or_default() += rarity * weight;
             }
@@ -63,26 +79,85 @@ impl Lexical {
     }
 }
 
-/// Lower-case runs of letters and digits; a character of a script that puts no blanks between
-/// words counts as one.
+/// Characters of a text that belong together.
+#[derive(Debug, PartialEq)]
+enum Run {
+    /// Letters and digits, in lower case.
+    Word(String),
+    /// Of scripts that put no blanks between words.
+    Unspaced(Vec<char>),
+}
+
+impl Run {
+    /// What is compared: the word; without blanks each two neighbours, as Lucene's CJKAnalyzer has it,
+    /// since single characters are in too many texts, and a single one where it stands alone.
+    fn words(&self) -> impl Iterator<Item = String> {
+        let (word, pairs) = match self {
+            Self::Word(word) => (Some(word.clone()), [].as_slice()),
+            Self::Unspaced(chars) if chars.len() == 1 => (Some(chars[0].into()), [].as_slice()),
+            Self::Unspaced(chars) => (None, chars.as_slice()),
+        };
+        let pairs = pairs.windows(2).map(|pair| pair.iter().collect());
+        word.into_iter().chain(pairs)
+    }
+
+    /// The characters, where they are not among its words.
+    fn characters(&self) -> impl Iterator<Item = String> {
+        let chars = match self {
+            Self::Unspaced(chars) if chars.len() > 1 => chars.as_slice(),
+            _ => &[],
+        };
+        chars.iter().map(|c| (*c).into())
+    }
+}
+
+/// The runs of a text. What is neither letter nor digit parts them.
+fn runs(text: &str) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut joins = false;
+    for c in text.chars().map(narrow).flat_map(char::to_lowercase) {
+        let unspaced = is_unspaced(c);
+        if !unspaced && !c.is_alphanumeric() {
+            joins = false;
+            continue;
+        }
+        match runs.last_mut().filter(|_| joins) {
+            Some(Run::Word(word)) if !unspaced => word.push(c),
+            Some(Run::Unspaced(chars)) if unspaced => chars.push(c),
+            _ if unspaced => runs.push(Run::Unspaced(vec![c])),
+            _ => runs.push(Run::Word(c.into())),
+        }
+        joins = true;
+    }
+    runs
+}
+
+/// Latin letters and digits in the width of Chinese characters, as plain ones.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
+}
+
+/// Thai, Lao, Burmese, Khmer, Chinese, Japanese; and Korean, whose words carry their particles.
+fn is_unspaced(c: char) -> bool {
+    let script = matches!(c,
+        '\u{0e01}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
+        | '\u{1780}'..='\u{17ff}' | '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{323af}');
+    // Signs of those blocks that are no part of a word.
+    let sign = matches!(c,
+        '฿' | '๏' | '๚' | '๛' | '\u{104a}'..='\u{104f}' | '\u{17d4}'..='\u{17db}'
+        | '\u{4dc0}'..='\u{4dff}' | '゠' | '・');
+    script && !sign
+}
+
+/// The words of a text as they are looked for.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let mut out = Vec::new();
-    let mut word = String::new();
-    for c in text.chars().flat_map(char::to_lowercase) {
-        let alone = matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}');
-        if (alone || !c.is_alphanumeric()) && !word.is_empty() {
-            out.push(std::mem::take(&mut word));
-        }
-        if alone {
-            out.push(c.to_string());
-        } else if c.is_alphanumeric() {
-            word.push(c);
-        }
-    }
-    if !word.is_empty() {
-        out.push(word);
-    }
-    out.into_iter()
+    let runs = runs(text).into_iter();
+    runs.flat_map(|run| run.words().collect::<Vec<_>>())
 }
 
 /// Components of [`word_vector`].
@@ -148,8 +223,52 @@ mod tests {
 
     #[test]
     fn words_of_many_scripts() {
-        let found: Vec<String> = words("Naïve-ÜBER 42! 東京へ, αΒγ").collect();
-        assert_eq!(found, ["naïve", "über", "42", "東", "京", "へ", "αβγ"]);
+        let found = |text: &str| words(text).collect::<Vec<_>>().join(" ");
+        for (text, wanted) in [
+            ("Naïve-ÜBER 42! αΒγ", "naïve über 42 αβγ"),
+            // What Lucene's tests of its CJKAnalyzer expect.
+            (
+                "一二三四五六七八九十",
+                "一二 二三 三四 四五 五六 六七 七八 八九 九十",
+            ),
+            (
+                "一 二三四 五六七八九 十",
+                "一 二三 三四 五六 六七 七八 八九 十",
+            ),
+            (
+                "あいうえおabcかきくけこ",
+                "あい いう うえ えお abc かき きく くけ けこ",
+            ),
+            (
+                "あいうえおabんcかきくけ こ",
+                "あい いう うえ えお ab ん c かき きく くけ こ",
+            ),
+            ("𩬅艱鍟䇹愯瀛", "𩬅艱 艱鍟 鍟䇹 䇹愯 愯瀛"),
+            ("一 روبرت موير", "一 روبرت موير"),
+            // Beyond it: scripts of which Lucene keeps whole phrases without a dictionary.
+            ("ខ្មែរ។", "ខ\u{17d2} \u{17d2}ម មែ ែរ"),
+            ("東京へ、ＴＯＫＹＯ", "東京 京へ tokyo"),
+        ] {
+            assert_eq!(found(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn chinese_words_are_told_from_their_characters() {
+        // "Buys flowers for a birthday …" and "allergic to peanuts …": the word is looked for whose
+        // two characters are flower and birth.
+        let texts = [
+            "生日买花，花很香，生活很好",
+            "我对花生过敏，一点也不能吃，请注意",
+        ];
+        let index = Lexical::new(texts);
+        let rows = |query: &str| -> Vec<u32> {
+            let hits = index.search(query, 9).into_iter();
+            hits.map(|(row, _)| row).collect()
+        };
+        assert_eq!(rows("花生"), [1]);
+        assert_eq!(rows("敏"), [1], "a single character can be looked for");
+        assert_eq!(index.len(), 2);
     }
 
     #[test]
