@@ -158,6 +158,32 @@ impl Retriever {
     }
 }
 
+/// What the scores of a method's hits are, for people.
+pub fn score_name(method: SearchMethod) -> &'static str {
+    match method {
+        SearchMethod::Exact | SearchMethod::Hnsw => "Cosine of query and passage",
+        SearchMethod::Lexical => "BM25 score of the words, without an upper limit",
+        SearchMethod::Fused => "Sum of 1 / (60 + rank) over both rankings, 0.033 at most",
+    }
+}
+
+/// Whether scores lie between 0 and 1 and use that range, so that a bar can show them.
+pub fn scores_are_cosines(method: SearchMethod) -> bool {
+    matches!(method, SearchMethod::Exact | SearchMethod::Hnsw)
+}
+
+/// The method of a name that [`Retriever::name`] or a run by words gave.
+pub fn method_named(name: &str) -> SearchMethod {
+    // "exact+bm25, float32", "bm25 over windows of words".
+    let word = name.split([',', ' ']).next().unwrap_or_default();
+    match word {
+        "hnsw" => SearchMethod::Hnsw,
+        "bm25" => SearchMethod::Lexical,
+        "exact+bm25" => SearchMethod::Fused,
+        _ => SearchMethod::Exact,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,6 +233,35 @@ mod tests {
             assert_eq!(finder.model_sha256, None);
             assert_eq!(finder.base_url, None);
         }
+    }
+
+    #[test]
+    fn names_tell_what_scores_are() {
+        for method in [
+            SearchMethod::Exact,
+            SearchMethod::Hnsw,
+            SearchMethod::Lexical,
+            SearchMethod::Fused,
+        ] {
+            for arithmetic in [Arithmetic::Int8, Arithmetic::Float32] {
+                let retriever = Retriever {
+                    method,
+                    arithmetic,
+                    ..Retriever::default()
+                };
+                assert_eq!(method_named(&retriever.name()), method);
+            }
+        }
+        let windows = method_named("bm25 over windows of words");
+        assert_eq!(windows, SearchMethod::Lexical);
+        assert!(
+            !scores_are_cosines(windows),
+            "a bar of 0 to 1 would be full"
+        );
+        // Cormack, Clarke and Büttcher 2009: a passage that leads both rankings has 2 / 61.
+        assert_eq!(format!("{:.3}", 2.0 / 61.0), "0.033");
+        assert!(score_name(SearchMethod::Fused).contains("0.033 at most"));
+        assert!(!scores_are_cosines(SearchMethod::Fused));
     }
 
     #[test]

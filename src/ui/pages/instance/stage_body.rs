@@ -10,6 +10,7 @@ use crate::agent::trace::{
 use crate::agent::trace_view::session_of;
 use crate::bench::ids::SessionId;
 use crate::embed::{Hit, Passage, PassageId};
+use crate::settings::retriever::{method_named, score_name, scores_are_cosines};
 use leptos::prelude::*;
 
 /// The outcome of one stage.
@@ -166,11 +167,24 @@ fn hits(page: Page, list: QueryHits) -> impl IntoView {
 }
 
 fn one_hit(page: Page, hit: Hit) -> impl IntoView {
-    let score = hit.score.clamp(0.0, 1.0);
+    let share = hit.score.clamp(0.0, 1.0);
+    // Not known before the run is over.
+    let method = move || {
+        page.run.record.with(|record| {
+            let record = record.as_ref()?;
+            Some(method_named(&record.retriever.method))
+        })
+    };
+    let cosine = move || method().is_some_and(scores_are_cosines);
+    let meter = move || {
+        cosine().then(|| {
+            view! { <span class="meter" style=format!("--share:{share}") aria-hidden="true"></span> }
+        })
+    };
     view! {
         <li>
-            <span class="meter" style=format!("--share:{score}") aria-hidden="true"></span>
-            <span class="score">{format!("{:.3}", hit.score)}</span>
+            {meter}
+            <span class="score" title=move || method().map(score_name)>{format!("{:.3}", hit.score)}</span>
             {passage_link(page, &hit.passage.id)}
             <span class="excerpt">{hit.passage.text}</span>
         </li>
