@@ -18,8 +18,8 @@ pub use super::sources::{Maker, Source, Vectors};
 
 /// Name of the one collection of a worker.
 const KEY: &str = "all";
-/// Shards up to this size together, as stored, are loaded with their texts, so that words can be
-/// searched.
+/// Shards up to this size together, as stored, are loaded with their texts in any case, so that words
+/// can be searched. Of larger ones the words are read when somebody asks for them.
 const TEXTS_UP_TO: u64 = 24_000_000;
 
 /// Why the histories could not be searched.
@@ -106,8 +106,26 @@ pub struct Collection {
     source: Source,
     plain: WorkerClient,
     graph: RefCell<Option<Rc<WorkerClient>>>,
+    filled: Filled,
+    texts: Reading,
+}
+
+/// What there is in a worker.
+#[derive(Clone, Copy, Default)]
+struct Filled {
     rows: u32,
-    has_texts: bool,
+    /// Passages of which only the beginning is in their vectors, as far as that is known.
+    cut: u32,
+}
+
+/// What becomes of the texts.
+#[derive(Clone, Copy, PartialEq)]
+enum Reading {
+    /// They are kept.
+    Texts,
+    /// Their words are.
+    Words,
+    Nothing,
 }
 
 /// A graph that can be searched.
@@ -124,43 +142,62 @@ pub struct Linked {
 
 impl Collection {
     /// Loads the vectors of all shards, one after another, and the texts of a dataset of moderate
-    /// size. Vectors that are neither shipped nor kept are made only if that is allowed.
+    /// size; of a larger one their words, if they are wanted. Vectors that are neither shipped nor
+    /// kept are made only if that is allowed.
     pub async fn open(
         dataset: Rc<Dataset>,
-        source: Source,
-        may_make: bool,
+        mut source: Source,
+        (words, may_make): (bool, bool),
         progress: &OnEngineProgress,
         abort: &Abort,
     ) -> Result<Self, CollectionError> {
         let shards = &dataset.manifest.shards;
         let bytes: u64 = shards.iter().map(|shard| shard.file.bytes).sum();
-        let has_texts = bytes <= TEXTS_UP_TO;
+        let texts = match bytes <= TEXTS_UP_TO {
+            true => Reading::Texts,
+            false if words => Reading::Words,
+            false => Reading::Nothing,
+        };
         let plain = WorkerClient::start(Arithmetic::Int8).await?;
         let filling = Filling {
             dataset: &dataset,
             source: &source,
-            texts: has_texts,
+            texts,
             may_make,
         };
-        let rows = filling.fill(&plain, progress, abort).await?;
+        let filled = filling.fill(&plain, progress, abort).await?;
+        // Known for certain only once vectors have come.
+        if let Some(identity) = source.maker.identity().await {
+            source.identity = identity;
+        }
         Ok(Self {
             dataset,
             source,
             plain,
             graph: RefCell::default(),
-            rows,
-            has_texts,
+            filled,
+            texts,
         })
+    }
+
+    /// Takes the graph of another collection of the same vectors.
+    pub fn take_graph(&self, other: &Self) {
+        self.graph.replace(other.graph.take());
     }
 
     /// Number of passages.
     pub fn rows(&self) -> u32 {
-        self.rows
+        self.filled.rows
+    }
+
+    /// Passages of which only the beginning is in their vectors, as far as that is known.
+    pub fn cut(&self) -> u32 {
+        self.filled.cut
     }
 
     /// Whether words can be searched.
-    pub fn has_texts(&self) -> bool {
-        self.has_texts
+    pub fn has_words(&self) -> bool {
+        self.texts != Reading::Nothing
     }
 
     /// Where the vectors that are searched come from.
@@ -187,7 +224,11 @@ impl Collection {
         let filling = Filling {
             dataset: &self.dataset,
             source: &self.source,
-            texts: self.has_texts,
+            // Words are searched in the other worker.
+            texts: match self.texts {
+                Reading::Texts => Reading::Texts,
+                _ => Reading::Nothing,
+            },
             may_make: true,
         };
         filling.fill(&worker, progress, abort).await?;
@@ -279,21 +320,20 @@ impl Collection {
 struct Filling<'a> {
     dataset: &'a Dataset,
     source: &'a Source,
-    /// Sessions, too.
-    texts: bool,
+    /// What becomes of the sessions.
+    texts: Reading,
     may_make: bool,
 }
 
 impl Filling<'_> {
-    /// Gives a worker every shard's vectors, and its sessions if texts are wanted; gives the number of
-    /// passages.
+    /// Gives a worker every shard's vectors, and its sessions if texts or words are wanted.
     async fn fill(
         &self,
         worker: &WorkerClient,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<u32, CollectionError> {
-        let (mut rows, quiet) = (0, fetch::silent());
+    ) -> Result<Filled, CollectionError> {
+        let (mut filled, quiet) = (Filled::default(), fetch::silent());
         // By id: graphs number passages so.
         let mut parts: Vec<&str> = self
             .dataset
@@ -320,30 +360,32 @@ impl Filling<'_> {
             let vectors = self
                 .source
                 .vectors(self.dataset, part, self.may_make, &counted, abort);
-            let Some(vectors) = vectors.await? else {
+            let Some(found) = vectors.await? else {
                 continue;
             };
+            filled.cut += found.cut.unwrap_or_default();
             let sessions = match self.texts {
-                true => {
+                Reading::Texts | Reading::Words => {
                     let shard = self.dataset.shard(part, &quiet, abort).await?;
                     shard.history.sessions.clone()
                 }
-                false => Vec::new(),
+                Reading::Nothing => Vec::new(),
             };
             let request = Request::Collect {
                 key: KEY.to_owned(),
                 part: part.to_owned(),
                 sessions,
+                words_only: self.texts == Reading::Words,
             };
             match worker
-                .ask(request, &[vectors.buffer()], None, abort)
+                .ask(request, &[found.file.buffer()], None, abort)
                 .await?
                 .0
             {
-                Answer::Collected { rows: now } => rows = now,
+                Answer::Collected { rows } => filled.rows = rows,
                 _ => return Err(WorkerError::Confused.into()),
             }
         }
-        Ok(rows)
+        Ok(filled)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Nothing here is `Send`: hold these values in local signals or `StoredValue::new_local`.
 //! Reading order: [`error`], [`clock`], [`abort`], [`page`] and [`fetch`] carry everything else;
-//! [`store`] and [`cache`] remember; [`files`] and [`drop`] take in what the visitor brings;
-//! [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies, [`collection`] searches
+//! [`store`] and [`cache`] remember, [`texts`] what was paid for; [`files`] and [`drop`] take in what
+//! the visitor brings; [`dataset`], [`engine`] and [`transport`] bring data, vectors and replies, [`collection`] searches
 //! a whole dataset, [`models`] are what the visitor brought to embed with; [`env`] joins them for a
 //! run and [`persist`] keeps the run; [`secrets`] keeps a key, if the visitor wants that, and
 //! [`signin`] fetches one. [`meter`] counts what calls cost, and [`tabs`] tells other tabs of runs.
@@ -27,6 +27,7 @@ mod going_on;
 pub mod hash;
 mod kept;
 mod library;
+mod locks;
 pub mod meter;
 mod model;
 pub mod models;
@@ -42,6 +43,7 @@ mod simd;
 mod sources;
 pub mod store;
 pub mod tabs;
+pub mod texts;
 pub mod transport;
 mod wire;
 pub mod worker_client;

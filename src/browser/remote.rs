@@ -1,29 +1,45 @@
-//! Vectors from an embedding endpoint: in batches as the provider takes them, kept by the hash of
-//! each text, so that nothing is paid twice, in whichever visit.
+//! Vectors from an embedding endpoint: in batches as the provider takes them, kept text by text, so
+//! that nothing is paid twice, in whichever run, tab or visit.
 
 use super::abort::Abort;
 use super::cache::FileCache;
-use super::engine::{EngineProgress, OnEngineProgress};
+use super::clock::sleep;
+use super::collection::CollectionError;
+use super::engine::{Engine, EngineProgress, OnEngineProgress};
 use super::store::{Drawer, Store};
+use super::texts::{Claim, TextStore, place};
 use super::transport::{Endpoint, OnHeard, Transport};
 use crate::agent::trace::{CallRecord, PromptRef};
 use crate::bench::hash::sha256_hex;
-use crate::embed::kept::{self, TextHash, TextVectors};
+use crate::bench::visible::History;
+use crate::embed::gather::Gather;
+use crate::embed::kept::TextVector;
+use crate::embed::{Chunking, VectorFile};
 use crate::llm::embeddings::{self, Batch, Texts};
 use crate::llm::{Chat, LlmError, Reply};
+use futures::future::{Either, join_all, select};
 use js_sys::Uint8Array;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 
 /// Whose calls these are in records and sums.
 pub const ROLE: &str = "embedding";
 /// How often a text that is too long is shortened before it is given up.
 const SHORTENINGS: u32 = 6;
+/// Between two looks at what somebody else is paying for.
+const WAIT_MS: u32 = 150;
 
 /// Parts of a [`Remote`].
 pub struct RemoteParts {
     pub transport: Transport,
+    /// Of whole histories.
     pub cache: FileCache,
+    /// Of texts.
+    pub texts: TextStore,
+    /// Of queries.
     pub store: Store,
     pub endpoint: Endpoint,
     pub model: String,
@@ -34,14 +50,30 @@ pub struct RemoteParts {
     pub heard: OnHeard,
 }
 
-/// An embedding endpoint in use by one run.
+/// An embedding endpoint in use by one run or one search.
 pub struct Remote {
     parts: RemoteParts,
     calls: RefCell<Vec<CallRecord>>,
-    /// Texts that had to be shortened.
-    cut: Cell<u32>,
+    /// Queries of which only the beginning is in their vectors.
+    cut_queries: Cell<u32>,
     /// Most texts the endpoint was found to take at once.
     most: Cell<usize>,
+}
+
+/// A history's passages with their vectors.
+pub struct Embedded {
+    pub file: VectorFile,
+    /// Passages of which only the beginning is in their vectors.
+    pub cut: Option<u32>,
+}
+
+/// The vector of a query as it is kept.
+#[derive(Clone, Serialize, Deserialize)]
+struct KeptQuery {
+    vector: Vec<f32>,
+    /// Only its beginning is in the vector.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
 }
 
 impl Remote {
@@ -50,7 +82,7 @@ impl Remote {
         Self {
             parts,
             calls: RefCell::default(),
-            cut: Cell::new(0),
+            cut_queries: Cell::new(0),
             most: Cell::new(most),
         }
     }
@@ -68,81 +100,197 @@ impl Remote {
         sha256_hex(told.to_string().as_bytes())
     }
 
+    /// Equal for vectors that can be compared: the model behind a name may change.
+    pub async fn identity(&self) -> String {
+        let dim = self.parts.texts.dim(&self.key()).await;
+        format!("{}/{}", self.key(), dim.unwrap_or_default())
+    }
+
     /// Calls made so far, handed over once.
     pub fn take_calls(&self) -> Vec<CallRecord> {
         self.calls.take()
     }
 
-    /// Texts that were longer than the endpoint takes and are in their vectors only in part.
-    pub fn cut(&self) -> u32 {
-        self.cut.get()
+    /// Queries that were longer than the endpoint takes and are in their vectors only in part.
+    pub fn cut_queries(&self) -> u32 {
+        self.cut_queries.get()
     }
 
-    /// Vectors of passages, by the hashes of their texts. Each batch is kept as it comes.
-    pub async fn passages(
+    /// The passages of a history with their vectors: as they were kept, or made now. None if they
+    /// would have to be made and may not be. `key` names dataset, persona and chunking; the engine
+    /// only cuts.
+    pub async fn history(
+        &self,
+        engine: &Engine,
+        key: &str,
+        (history, chunking): (&History, Chunking),
+        may_make: bool,
+        progress: &OnEngineProgress,
+        abort: &Abort,
+    ) -> Result<Option<Embedded>, CollectionError> {
+        let place = format!("endpoint/{}/{key}", self.key());
+        if let Some(kept) = self.kept_history(&place).await {
+            return Ok(Some(kept));
+        }
+        if !may_make {
+            return Ok(None);
+        }
+        engine.ensure_model(progress, abort).await?;
+        let (spans, texts, _) = engine.cut(history, chunking, progress, abort).await?;
+        let gather = self.passages(&texts, progress, abort).await?;
+        let (file, cut) = (gather.file(spans), gather.cut());
+        let cache = &self.parts.cache;
+        let count = Uint8Array::from(cut.to_le_bytes().as_slice());
+        cache.keep_made(&format!("{place}/too-long"), &count).await;
+        let bytes = Uint8Array::from(file.encode().as_slice());
+        cache.keep_made(&place, &bytes).await;
+        let cut = Some(cut);
+        Ok(Some(Embedded { file, cut }))
+    }
+
+    /// What an earlier visit made of a history, unless the model has changed since.
+    async fn kept_history(&self, place: &str) -> Option<Embedded> {
+        let bytes = self.parts.cache.made(place).await?;
+        let file = VectorFile::decode(&bytes.to_vec()).ok()?;
+        let dim = self.parts.texts.dim(&self.key()).await;
+        if dim.is_some_and(|dim| dim != file.dim as usize) {
+            return None;
+        }
+        let count = self.parts.cache.made(&format!("{place}/too-long")).await;
+        let count = count.and_then(|count| count.to_vec().try_into().ok());
+        let cut = count.map(u32::from_le_bytes);
+        Some(Embedded { file, cut })
+    }
+
+    /// Vectors of passages. Each batch is kept as it comes, and a text that somebody else is paying
+    /// for is waited for.
+    async fn passages(
         &self,
         texts: &[String],
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<(TextVectors, Vec<TextHash>), LlmError> {
-        let place = format!("endpoint/{}/texts", self.key());
-        let kept = self.parts.cache.made(&place).await;
-        let mut known = kept.and_then(|bytes| TextVectors::decode_any(&bytes.to_vec()));
-        let hashes: Vec<TextHash> = texts.iter().map(|text| kept::hash(text)).collect();
-        let mut missing: Vec<usize> = Vec::new();
-        for (at, hash) in hashes.iter().enumerate() {
-            let has = known
-                .as_ref()
-                .is_some_and(|known| known.get(hash).is_some());
-            if !has && !missing.iter().any(|other| hashes[*other] == *hash) {
-                missing.push(at);
+    ) -> Result<Gather, LlmError> {
+        let (store, key) = (&self.parts.texts, self.key());
+        let before = store.dim(&key).await;
+        let mut gather = Gather::new(texts, before);
+        let all = gather.missing();
+        self.recall(&mut gather, &all).await;
+        loop {
+            self.tell(&gather, progress);
+            let missing = gather.missing();
+            if missing.is_empty() {
+                return Ok(gather);
             }
-        }
-        let total = missing.len();
-        while !missing.is_empty() {
-            let sizes: Vec<usize> = missing.iter().map(|at| texts[*at].len()).collect();
-            let count = embeddings::fitting(&sizes, self.batch());
-            let now: Vec<String> = missing[..count]
-                .iter()
-                .map(|at| format!("{}{}", self.parts.passage_prefix, texts[*at]))
+            let claims = self.claim(&gather, &missing, texts).await;
+            if claims.is_empty() {
+                pause(abort).await?;
+                self.recall(&mut gather, &missing).await;
+                continue;
+            }
+            // Who held the claim before may have kept it since it was looked for.
+            let claimed: Vec<usize> = claims.iter().map(|(at, _)| *at).collect();
+            self.recall(&mut gather, &claimed).await;
+            let missing: HashSet<usize> = gather.missing().into_iter().collect();
+            let now: Vec<usize> = claimed
+                .into_iter()
+                .filter(|at| missing.contains(at))
                 .collect();
-            let rows = match self.call(now, abort).await {
+            if now.is_empty() {
+                continue;
+            }
+            let input = now
+                .iter()
+                .map(|at| format!("{}{}", self.parts.passage_prefix, texts[*at]));
+            let rows = match self.call(input.collect(), abort).await {
                 Ok(rows) => rows,
                 // Fewer at once, then.
-                Err(error) if count > 1 && is_too_much(&error) => {
-                    self.most.set(count / 2);
+                Err(error) if now.len() > 1 && is_too_much(&error) => {
+                    self.most.set(now.len() / 2);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            let dim = rows.first().map_or(0, Vec::len) as u32;
-            if known.as_ref().is_some_and(|known| known.dim() != dim) && total == missing.len() {
-                // The model behind the name has changed since an earlier visit.
-                known = None;
-                missing = (0..texts.len()).collect();
-                continue;
-            }
-            let known = known.get_or_insert_with(|| TextVectors::new(dim));
-            if known.dim() != dim {
-                return Err(LlmError::Unreadable {
-                    why: format!(
-                        "its vectors have {dim} numbers now and had {} before",
-                        known.dim()
-                    ),
-                });
-            }
-            for (at, row) in missing.drain(..count).zip(rows) {
-                known.insert(hashes[at], &unit(row));
-            }
-            let bytes = Uint8Array::from(known.encode().as_slice());
-            self.parts.cache.keep_made(&place, &bytes).await;
-            progress(EngineProgress {
-                what: format!("passages embedded by {}", self.parts.model),
-                done: (total - missing.len()) as u64,
-                total: Some(total as u64),
-            });
+            let rows = rows.iter().map(|(row, cut)| TextVector::of(row, *cut));
+            let rows = now.into_iter().zip(rows).collect();
+            self.take(&mut gather, before, rows).await?;
+            drop(claims);
         }
-        Ok((known.unwrap_or_else(|| TextVectors::new(1)), hashes))
+    }
+
+    /// Keeps what has come and gathers it. `before` is how many numbers vectors had when the
+    /// gathering began.
+    async fn take(
+        &self,
+        gather: &mut Gather,
+        before: Option<usize>,
+        rows: Vec<(usize, TextVector)>,
+    ) -> Result<(), LlmError> {
+        let (store, key) = (&self.parts.texts, self.key());
+        let named = rows
+            .iter()
+            .map(|(at, vector)| (place(&key, gather.hash(*at)), vector.clone()));
+        // First of all: it is paid for.
+        store.put(&named.collect::<Vec<_>>()).await;
+        let dim = rows.first().map_or(0, |(_, vector)| vector.dim());
+        let known = gather.dim();
+        if known != Some(dim) {
+            store.note_dim(&key, dim).await;
+            // The model behind the name has changed since an earlier visit; but once is enough.
+            if known != before {
+                return Err(self.changed(dim, known.unwrap_or_default()));
+            }
+            gather.turn_to(dim);
+        }
+        for (at, vector) in rows {
+            gather.take(at, vector);
+        }
+        Ok(())
+    }
+
+    /// Takes what is kept of these texts.
+    async fn recall(&self, gather: &mut Gather, places: &[usize]) {
+        let key = self.key();
+        let names: Vec<String> = places
+            .iter()
+            .map(|at| place(&key, gather.hash(*at)))
+            .collect();
+        let kept = self.parts.texts.get(&names).await;
+        for (at, vector) in places.iter().zip(kept) {
+            if let Some(vector) = vector {
+                gather.take(*at, vector);
+            }
+        }
+    }
+
+    /// Claims as many of the missing texts as go into one call, of those that nobody else claims.
+    async fn claim(
+        &self,
+        gather: &Gather,
+        missing: &[usize],
+        texts: &[String],
+    ) -> Vec<(usize, Claim)> {
+        let (store, key) = (&self.parts.texts, self.key());
+        let named = missing
+            .iter()
+            .map(|at| (*at, place(&key, gather.hash(*at))));
+        let free = named.filter(|(_, name)| !store.is_claimed(name));
+        let free: Vec<(usize, String)> = free.take(self.batch().texts).collect();
+        let sizes: Vec<usize> = free.iter().map(|(at, _)| texts[*at].len()).collect();
+        let count = embeddings::fitting(&sizes, self.batch());
+        let asked = free[..count].iter().map(async |(at, name)| {
+            let claim = store.claim(name).await?;
+            Some((*at, claim))
+        });
+        join_all(asked).await.into_iter().flatten().collect()
+    }
+
+    fn tell(&self, gather: &Gather, progress: &OnEngineProgress) {
+        let (done, total) = gather.progress();
+        progress(EngineProgress {
+            what: format!("passages embedded by {}", self.parts.model),
+            done,
+            total: Some(total),
+        });
     }
 
     /// Unit vectors of queries. What was asked before is not asked again.
@@ -151,43 +299,89 @@ impl Remote {
         texts: &[String],
         abort: &Abort,
     ) -> Result<Vec<(String, Vec<f32>)>, LlmError> {
-        let mut found = Vec::with_capacity(texts.len());
-        for text in texts {
-            found.push(self.known_query(text).await);
-        }
-        let missing: Vec<usize> = (0..texts.len()).filter(|at| found[*at].is_none()).collect();
-        let mut rest = missing.as_slice();
-        while !rest.is_empty() {
-            let sizes: Vec<usize> = rest.iter().map(|at| texts[*at].len()).collect();
-            let count = embeddings::fitting(&sizes, self.batch());
-            let now = rest[..count].iter().map(|at| self.query(&texts[*at]));
-            let rows = match self.call(now.collect(), abort).await {
+        let (store, key) = (&self.parts.texts, self.key());
+        let dim = store.dim(&key).await;
+        let mut found: HashMap<String, KeptQuery> = HashMap::new();
+        loop {
+            let mut missing: Vec<&String> = Vec::new();
+            for text in texts {
+                if found.contains_key(text) || missing.contains(&text) {
+                    continue;
+                }
+                match self.known_query(text, dim).await {
+                    Some(query) => _ = found.insert(text.clone(), query),
+                    None => missing.push(text),
+                }
+            }
+            if missing.is_empty() {
+                break;
+            }
+            let sizes: Vec<usize> = missing.iter().map(|text| text.len()).collect();
+            missing.truncate(embeddings::fitting(&sizes, self.batch()));
+            let asked = missing.into_iter().map(async |text| {
+                let claim = store.claim(&self.query_place(text)).await?;
+                Some((text, claim))
+            });
+            let claims: Vec<(&String, Claim)> =
+                join_all(asked).await.into_iter().flatten().collect();
+            let mut now: Vec<&String> = Vec::new();
+            for (text, _) in &claims {
+                match self.known_query(text, dim).await {
+                    Some(query) => _ = found.insert((*text).clone(), query),
+                    None => now.push(text),
+                }
+            }
+            if now.is_empty() {
+                pause(abort).await?;
+                continue;
+            }
+            let input = now.iter().map(|text| self.query(text));
+            let rows = match self.call(input.collect(), abort).await {
                 Ok(rows) => rows,
-                Err(error) if count > 1 && is_too_much(&error) => {
-                    self.most.set(count / 2);
+                Err(error) if now.len() > 1 && is_too_much(&error) => {
+                    self.most.set(now.len() / 2);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            for (at, row) in rest[..count].iter().zip(rows) {
-                let vector = unit(row);
-                let written = serde_json::to_string(&vector).unwrap_or_default();
-                let place = self.query_place(&texts[*at]);
+            let mut length = dim.unwrap_or_default();
+            for (text, (vector, cut)) in now.into_iter().zip(rows) {
+                length = vector.len();
+                let query = KeptQuery { vector, cut };
+                let written = serde_json::to_string(&query).unwrap_or_default();
+                let place = self.query_place(text);
                 self.parts.store.put(Drawer::Journal, &place, written).await;
-                found[*at] = Some(vector);
+                found.insert(text.clone(), query);
             }
-            rest = &rest[count..];
+            if let Some(dim) = dim.filter(|dim| *dim != length) {
+                store.note_dim(&key, length).await;
+                return Err(self.changed(length, dim));
+            }
         }
-        let pairs = texts.iter().cloned().zip(found);
-        Ok(pairs
-            .filter_map(|(text, vector)| Some((text, vector?)))
-            .collect())
+        let all = texts.iter().filter_map(|text| found.get(text));
+        let cut = all.clone().filter(|query| query.cut).count() as u32;
+        self.cut_queries.set(self.cut_queries.get() + cut);
+        let vectors = all.map(|query| query.vector.clone());
+        Ok(texts.iter().cloned().zip(vectors).collect())
     }
 
-    async fn known_query(&self, text: &str) -> Option<Vec<f32>> {
+    /// The vector of a query as it is kept; `dim` is how many numbers those of passages have.
+    async fn known_query(&self, text: &str, dim: Option<usize>) -> Option<KeptQuery> {
         let place = self.query_place(text);
         let kept = self.parts.store.get(Drawer::Journal, &place).await?;
-        serde_json::from_str(&kept).ok()
+        let kept: KeptQuery = serde_json::from_str(&kept).ok()?;
+        let fits = dim.is_none_or(|dim| dim == kept.vector.len());
+        fits.then_some(kept)
+    }
+
+    /// The model gives vectors of another length than those it made before.
+    fn changed(&self, now: usize, before: usize) -> LlmError {
+        LlmError::Unreadable {
+            why: format!(
+                "its vectors have {now} numbers now and had {before} before, so the model behind {} was replaced: try again, and the passages are embedded anew",
+                self.parts.model
+            ),
+        }
     }
 
     fn query(&self, text: &str) -> String {
@@ -207,8 +401,14 @@ impl Remote {
         }
     }
 
-    /// One call; a single text that is too long for the endpoint is shortened, and counted.
-    async fn call(&self, input: Vec<String>, abort: &Abort) -> Result<Vec<Vec<f32>>, LlmError> {
+    /// One call, with the unit vector of each text and whether it is of the beginning only: because
+    /// the provider is known to cut there, or because a single text that was too long had to be
+    /// shortened.
+    async fn call(
+        &self,
+        input: Vec<String>,
+        abort: &Abort,
+    ) -> Result<Vec<(Vec<f32>, bool)>, LlmError> {
         let RemoteParts {
             transport,
             endpoint,
@@ -217,6 +417,9 @@ impl Remote {
             heard,
             ..
         } = &self.parts;
+        let limit = embeddings::limit(&endpoint.base_url, model);
+        let is_long = |text: &String| limit.is_some_and(|limit| embeddings::is_longer(text, limit));
+        let long: Vec<bool> = input.iter().map(is_long).collect();
         let mut texts = Texts {
             model: model.clone(),
             input,
@@ -240,7 +443,6 @@ impl Remote {
                     continue;
                 }
             };
-            self.cut.set(self.cut.get() + u32::from(shortened > 0));
             let vectors = embedded.vectors;
             let dim = vectors.rows.first().map_or(0, Vec::len);
             self.calls.borrow_mut().push(CallRecord {
@@ -266,7 +468,10 @@ impl Remote {
                     .cloned()
                     .unwrap_or_default(),
             });
-            return Ok(vectors.rows);
+            let rows = vectors.rows.into_iter().zip(long);
+            return Ok(rows
+                .map(|(row, long)| (unit(row), long || shortened > 0))
+                .collect());
         }
     }
 }
@@ -290,6 +495,14 @@ fn is_too_much(error: &LlmError) -> bool {
             words.contains("too large") || words.contains("batch size")
         }
         _ => false,
+    }
+}
+
+/// Waits a little for others.
+async fn pause(abort: &Abort) -> Result<(), LlmError> {
+    match select(pin!(sleep(WAIT_MS)), pin!(abort.aborted())).await {
+        Either::Left(_) => Ok(()),
+        Either::Right(_) => Err(LlmError::Cancelled),
     }
 }
 

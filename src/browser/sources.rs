@@ -1,8 +1,8 @@
 //! Where the vectors of all histories come from: the dataset's own files, a model in this browser, or
-//! an embedding endpoint. What is made is kept history by history, so that nothing is made twice.
+//! an embedding endpoint. What is made is kept history by history, so that nothing is made twice. Where
+//! there are none, windows of words stand in for passages.
 
 use super::abort::Abort;
-use super::cache::FileCache;
 use super::collection::CollectionError;
 use super::dataset::Dataset;
 use super::engine::{Engine, OnEngineProgress};
@@ -10,6 +10,7 @@ use super::fetch;
 use super::remote::Remote;
 use crate::bench::manifest::EmbeddingSet;
 use crate::bench::visible::History;
+use crate::embed::windows::word_windows;
 use crate::embed::{Chunking, VectorFile};
 use js_sys::Uint8Array;
 use std::rc::Rc;
@@ -32,6 +33,16 @@ pub enum Vectors {
     Shipped(EmbeddingSet),
     /// To be made, unless they are kept.
     Made,
+    /// None at all: passages are windows of words, and only words can be searched.
+    Windows,
+}
+
+/// The passages of one history.
+pub(super) struct Part {
+    /// A vector file.
+    pub file: Uint8Array,
+    /// Passages of which only the beginning is in their vectors, where that is known.
+    pub cut: Option<u32>,
 }
 
 /// The model.
@@ -39,12 +50,12 @@ pub enum Vectors {
 pub enum Maker {
     Engine(Engine),
     /// The engine only cuts.
-    Remote(Rc<Remote>, Engine, FileCache),
+    Remote(Rc<Remote>, Engine),
 }
 
 impl Source {
-    /// The vector file of a shard; none if the dataset has none, an error if it would have to be made
-    /// and may not be.
+    /// The passages of a shard; none if the dataset has none, an error if vectors would have to be
+    /// made and may not be.
     pub(super) async fn vectors(
         &self,
         dataset: &Dataset,
@@ -52,13 +63,13 @@ impl Source {
         may_make: bool,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<Option<Uint8Array>, CollectionError> {
+    ) -> Result<Option<Part>, CollectionError> {
         let quiet = fetch::silent();
         match &self.vectors {
             Vectors::Shipped(set) => {
                 let vectors = dataset.vectors(part, set, &quiet, abort);
                 let vectors = vectors.await?;
-                Ok(vectors.map(|vectors| Uint8Array::from(vectors.as_slice())))
+                Ok(vectors.map(|vectors| Part::new(&vectors, None)))
             }
             Vectors::Made => {
                 let shard = dataset.shard(part, &quiet, abort).await?;
@@ -68,7 +79,27 @@ impl Source {
                 let made = self.maker.make(&key, history, may_make, progress, abort);
                 made.await?.ok_or(CollectionError::NotMade).map(Some)
             }
+            Vectors::Windows => {
+                let shard = dataset.shard(part, &quiet, abort).await?;
+                let spans = word_windows(&shard.history.sessions, Chunking::default());
+                // Of one number each, for the sake of the file; nobody compares it.
+                let mut file = VectorFile::new(1);
+                spans.into_iter().for_each(|span| file.push(span, &[0.0]));
+                Ok(Some(Part::new(&file.encode(), None)))
+            }
         }
+    }
+
+    /// Whether passages have vectors.
+    pub fn has_vectors(&self) -> bool {
+        !matches!(self.vectors, Vectors::Windows)
+    }
+}
+
+impl Part {
+    fn new(file: &[u8], cut: Option<u32>) -> Self {
+        let file = Uint8Array::from(file);
+        Self { file, cut }
     }
 }
 
@@ -76,32 +107,22 @@ impl Maker {
     async fn make(
         &self,
         key: &str,
-        (history, chunking): (&History, Chunking),
+        history: (&History, Chunking),
         may_make: bool,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<Option<Uint8Array>, CollectionError> {
-        let (remote, engine, cache) = match self {
+    ) -> Result<Option<Part>, CollectionError> {
+        match self {
             Self::Engine(engine) => {
-                let made = engine.vectors_of(key, (history, chunking), may_make, progress, abort);
-                return Ok(made.await?);
+                let made = engine.vectors_of(key, history, may_make, progress, abort);
+                Ok(made.await?.map(|(file, cut)| Part { file, cut }))
             }
-            Self::Remote(remote, engine, cache) => (remote, engine, cache),
-        };
-        let place = format!("endpoint/{}/{key}", remote.key());
-        if let Some(kept) = cache.made(&place).await {
-            return Ok(Some(kept));
+            Self::Remote(remote, engine) => {
+                let made = remote.history(engine, key, history, may_make, progress, abort);
+                let made = made.await?;
+                Ok(made.map(|made| Part::new(&made.file.encode(), made.cut)))
+            }
         }
-        if !may_make {
-            return Ok(None);
-        }
-        engine.ensure_model(progress, abort).await?;
-        let (spans, texts, _) = engine.cut(history, chunking, progress, abort).await?;
-        let (known, hashes) = remote.passages(&texts, progress, abort).await?;
-        let file = VectorFile::of_texts(spans, &known, &hashes);
-        let file = Uint8Array::from(file.encode().as_slice());
-        cache.keep_made(&place, &file).await;
-        Ok(Some(file))
     }
 
     /// Whether queries get their vectors at once.
@@ -109,6 +130,22 @@ impl Maker {
         match self {
             Self::Engine(engine) => engine.is_ready(),
             Self::Remote(..) => true,
+        }
+    }
+
+    /// Names the vectors it makes now, where that can change.
+    pub(super) async fn identity(&self) -> Option<String> {
+        match self {
+            Self::Engine(_) => None,
+            Self::Remote(remote, _) => Some(remote.identity().await),
+        }
+    }
+
+    /// Queries so far of which only the beginning is in their vectors.
+    pub fn cut_queries(&self) -> u32 {
+        match self {
+            Self::Engine(_) => 0,
+            Self::Remote(remote, _) => remote.cut_queries(),
         }
     }
 

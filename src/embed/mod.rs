@@ -4,7 +4,7 @@
 //! wanted, [`model`] embeds: by [`crate::encoder`], which is fast and knows the BERT family, or by
 //! `general`, which is exact and knows most of ONNX. [`registry`] knows models beside the shipped
 //! one. [`vectors`] is the file that keeps the result, [`bulk`] fills such files natively;
-//! [`windows`] cuts by words while there is no tokenizer.
+//! [`windows`] cuts by words while there is no tokenizer, [`gather`] collects vectors that others make.
 
 #[cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 pub mod bulk;
@@ -12,6 +12,7 @@ pub mod bulk;
 pub mod chunk;
 #[cfg(feature = "engine")]
 pub mod file;
+pub mod gather;
 #[cfg(feature = "engine")]
 #[cfg_attr(not(feature = "general"), path = "no_general.rs")]
 mod general;

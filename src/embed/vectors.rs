@@ -12,7 +12,6 @@
 //! | 4 × count | scales, f32: component = byte × scale |
 //! | dim × count | rows, i8, one after the other |
 
-use super::kept::{TextHash, TextVectors};
 use super::{ChunkSpan, EmbedError};
 
 /// First bytes of a vector file.
@@ -42,17 +41,6 @@ impl VectorFile {
             dim,
             ..Self::default()
         }
-    }
-
-    /// The rows of passages by the hashes of their texts; a text without a vector has none here.
-    pub fn of_texts(spans: Vec<ChunkSpan>, known: &TextVectors, hashes: &[TextHash]) -> Self {
-        let mut file = Self::new(known.dim());
-        for (span, hash) in spans.into_iter().zip(hashes) {
-            if let Some((scale, row)) = known.get(hash) {
-                file.push_row(span, scale, row);
-            }
-        }
-        file
     }
 
     /// Quantises `vector`, which has `dim` components, and appends it.

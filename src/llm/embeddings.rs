@@ -53,7 +53,8 @@ const LIMITS: [(&str, Batch); 10] = [
     ("dashscope", of(10, 60_000, Some(8192))),
     ("zhipu", of(64, 60_000, Some(3072))),
     ("mistral", of(64, 40_000, Some(8192))),
-    ("ollama", of(16, 60_000, None)),
+    // Without a word it cuts at this, whatever window the model and its settings have.
+    ("ollama", of(16, 60_000, Some(2048))),
     ("lmstudio", of(16, 60_000, None)),
     // Its physical batch bounds what it computes at once.
     ("llamacpp", of(8, 30_000, None)),
@@ -72,6 +73,43 @@ pub fn batch(base_url: &str) -> Batch {
     let id = Provider::from_url(base_url).id;
     let found = LIMITS.iter().find(|(name, _)| *name == id);
     found.map_or(CAREFUL, |(_, batch)| *batch)
+}
+
+/// Tokens of one text that models read, by a part of their names. Servers that run such a model
+/// without saying its limit may cut what is longer, and not tell.
+const READS: [(&str, u32); 13] = [
+    ("all-minilm", 256),
+    ("all-mpnet-base", 384),
+    ("paraphrase-multilingual", 128),
+    ("mxbai-embed-large", 512),
+    ("multilingual-e5", 512),
+    ("bge-small", 512),
+    ("bge-base", 512),
+    ("bge-large", 512),
+    ("embeddinggemma", 2048),
+    ("nomic-embed-text", 2048),
+    ("text-embedding-3", 8191),
+    ("jina-embeddings", 8192),
+    ("bge-m3", 8192),
+];
+
+/// Most tokens of one text that are in its vector, where that is known: the provider's limit or the
+/// model's, whichever is less.
+pub fn limit(base_url: &str, model: &str) -> Option<u32> {
+    let model = model.to_lowercase();
+    let reads = READS.iter().find(|(name, _)| model.contains(name));
+    let reads = reads.map(|(_, tokens)| *tokens);
+    reads.into_iter().chain(batch(base_url).tokens_each).min()
+}
+
+/// Whether a text is longer than that many tokens, by an estimate: the tokenizer is the provider's.
+pub fn is_longer(text: &str, tokens: u32) -> bool {
+    let (mut quarters, limit) = (0, u64::from(tokens) * 4);
+    for c in text.chars() {
+        // A character of Chinese, Japanese or Korean is a token about; of other scripts, four are.
+        quarters += if c >= '\u{2e80}' { 4 } else { 1 };
+    }
+    quarters > limit
 }
 
 /// How many of the first of `sizes`, in characters, go into one call; at least one.
@@ -270,6 +308,29 @@ mod tests {
         ] {
             assert_eq!(fitting(sizes, batch), count, "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn a_text_s_limit_is_the_lesser_of_provider_and_model() {
+        let gemini = "https://generativelanguage.googleapis.com/v1beta/openai";
+        for (url, model, tokens) in [
+            ("http://localhost:11434", "all-minilm:latest", Some(256)),
+            ("http://localhost:11434/v1", "bge-m3", Some(2048)),
+            ("https://api.siliconflow.cn/v1", "BAAI/bge-m3", Some(8192)),
+            (gemini, "gemini-embedding-001", Some(2048)),
+            (
+                "https://relay.example/v1",
+                "BAAI/bge-large-zh-v1.5",
+                Some(512),
+            ),
+            ("https://relay.example/v1", "new", None),
+        ] {
+            assert_eq!(limit(url, model), tokens, "{url} {model}");
+        }
+        assert!(!is_longer(&"word ".repeat(8), 10));
+        assert!(is_longer(&"word ".repeat(9), 10));
+        assert!(!is_longer(&"字".repeat(10), 10));
+        assert!(is_longer(&"字".repeat(11), 10));
     }
 
     #[test]

@@ -4,13 +4,16 @@
 use super::data::Open;
 use super::parts::Problem;
 use super::sources;
-use super::state::Lab;
+use super::state::{Edge, Lab};
 use crate::bench::manifest::EmbeddingSet;
 use crate::browser::abort::Abort;
-use crate::browser::collection::{Collection, CollectionError, Linked, Wanted};
+use crate::browser::collection::{Collection, CollectionError, Linked, Source, Wanted};
 use crate::browser::engine::{EngineProgress, OnEngineProgress};
 use crate::browser::fetch;
+use crate::browser::transport::Heard;
+use crate::embed::registry::{KNOWN, Known};
 use crate::search::{HnswParams, recall};
+use crate::settings::retriever::ModelChoice;
 use crate::worker::protocol::{CollectionHit, SearchMethod};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -41,6 +44,15 @@ pub struct Found {
     pub hits: Vec<CollectionHit>,
     /// Of the search alone.
     pub millis: f64,
+    pub cut: Cut,
+}
+
+/// What is in a vector only in part, because it is longer than the model reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cut {
+    /// Passages, as far as that is known.
+    pub passages: u32,
+    pub query: bool,
 }
 
 /// A finished graph, and what it is worth.
@@ -85,8 +97,8 @@ pub struct Histories {
     pub offer: RwSignal<Option<Offer>>,
     /// The model that searches, by its name.
     pub model_name: RwSignal<String>,
-    /// Search by the shipped model here, whichever is chosen for runs.
-    pub by_shipped: RwSignal<bool>,
+    /// Search by the shipped model here, instead of the one that was chosen by then.
+    by_shipped: StoredValue<Option<String>>,
     /// Whose vectors may be made, by [`sources::chosen`].
     may_make: StoredValue<Option<String>>,
     /// The choices under which the collection was opened.
@@ -130,7 +142,7 @@ impl Histories {
             rows: RwSignal::default(),
             offer: RwSignal::default(),
             model_name: RwSignal::default(),
-            by_shipped: RwSignal::default(),
+            by_shipped: StoredValue::default(),
             may_make: StoredValue::default(),
             chosen: StoredValue::default(),
             collection: StoredValue::new_local(None),
@@ -191,9 +203,32 @@ impl Histories {
         });
     }
 
+    /// Searches by the shipped model here, until another one is chosen in Settings.
+    pub fn take_shipped(self, lab: Lab) {
+        self.by_shipped.set_value(Some(sources::chosen(lab, false)));
+    }
+
+    fn is_by_shipped(self, lab: Lab) -> bool {
+        let instead = self.by_shipped.get_value();
+        instead.is_some_and(|instead| instead == sources::chosen(lab, false))
+    }
+
+    /// Shows a wait of the embedding endpoint.
+    pub fn hear(self, heard: &Heard<'_>) {
+        if let Heard::Again {
+            reason,
+            wait_seconds,
+        } = heard
+        {
+            let seconds = wait_seconds.ceil();
+            self.work
+                .set(going(&format!("waiting {seconds} s, since {reason}")));
+        }
+    }
+
     /// Lets the vectors of the chosen model be made.
     pub fn make(self, lab: Lab, open: Open, query: String, method: SearchMethod) {
-        let allowed = sources::chosen(lab, self.by_shipped.get_untracked());
+        let allowed = sources::chosen(lab, self.is_by_shipped(lab));
         self.may_make.set_value(Some(allowed));
         self.search(lab, open, query, method);
     }
@@ -201,7 +236,7 @@ impl Histories {
     /// Forgets passages of another dataset, or with another model's vectors.
     pub fn belong_to(self, lab: Lab, open: &Open) {
         let dataset = &open.dataset.manifest_sha256;
-        let chosen = sources::chosen(lab, self.by_shipped.get_untracked());
+        let chosen = sources::chosen(lab, self.is_by_shipped(lab));
         let before = self.chosen.get_value();
         self.chosen.set_value(chosen.clone());
         let other = self.collection.with_value(|kept| {
@@ -223,19 +258,26 @@ impl Histories {
     }
 
     /// Size in bytes of the graph that the dataset ships for the vectors that are searched.
-    pub fn shipped_graph(self, open: &Open) -> Option<u64> {
-        let name = self.model_name.get();
-        let sets = &open.dataset.manifest.embeddings;
-        // Before the first search the name is not known.
-        let of_it = |set: &&EmbeddingSet| name.is_empty() || set.model == name;
-        let set = sets.iter().find(of_it)?;
+    pub fn shipped_graph(self, lab: Lab, open: &Open) -> Option<u64> {
+        // They change with the passages.
+        self.rows.track();
+        if self.offer.with(Option::is_some) {
+            return None;
+        }
+        let loaded = self
+            .collection
+            .with_value(|kept| kept.as_ref().map(|kept| kept.identity.clone()));
+        let model = lab
+            .settings
+            .with(|settings| settings.retriever.model.clone());
+        let shipped = model == ModelChoice::Shipped || self.is_by_shipped(lab);
+        let searched = |set: &&EmbeddingSet| match &loaded {
+            Some(identity) => set.vectors_sha256() == *identity,
+            // Before the first search nothing is known of the visitor's own models.
+            None => shipped && Known::named(&set.model) == Some(&KNOWN[0]),
+        };
+        let set = open.dataset.manifest.embeddings.iter().find(searched)?;
         set.graph.as_ref().map(|file| file.bytes)
-    }
-
-    /// Whether words can be searched; not known before the passages are loaded.
-    pub fn has_texts(self) -> bool {
-        self.collection
-            .with_value(|kept| kept.as_ref().is_none_or(|k| k.collection.has_texts()))
     }
 
     async fn find(
@@ -247,13 +289,15 @@ impl Histories {
         let Loaded {
             collection,
             words_only,
-        } = self.loaded((lab, open), abort).await?;
+        } = self.loaded((lab, open), method, abort).await?;
         let by_graph = method == SearchMethod::Hnsw && collection.has_graph();
         let method = match method {
             SearchMethod::Hnsw if !by_graph => SearchMethod::Exact,
             method => method,
         };
         let queries = [query.to_owned()];
+        let maker = &collection.source().maker;
+        let cut_before = maker.cut_queries();
         let ask = async |method, vectors: &[Vec<f32>], meanwhile| {
             let wanted = Wanted {
                 queries: &queries,
@@ -268,23 +312,28 @@ impl Histories {
                 meanwhile,
                 hits: hits.pop().unwrap_or_default(),
                 millis,
+                cut: match method {
+                    SearchMethod::Lexical => Cut::default(),
+                    _ => Cut {
+                        passages: collection.cut(),
+                        query: maker.cut_queries() > cut_before,
+                    },
+                },
             };
             self.found.set(Some(found));
-            Ok::<(), Option<Problem>>(())
+            self.fetch_texts(open, abort).await
         };
         if method == SearchMethod::Lexical {
             return ask(method, &[], false).await;
         }
-        let ready = !words_only && collection.source().maker.is_ready();
-        if !ready && collection.has_texts() {
+        if words_only || (!maker.is_ready() && collection.has_words()) {
             ask(SearchMethod::Lexical, &[], true).await?;
         }
         if words_only {
             return Ok(());
         }
         let vectors = self.embed(&collection, &queries, abort).await?;
-        ask(method, &vectors, false).await?;
-        self.fetch_texts(open, abort).await
+        ask(method, &vectors, false).await
     }
 
     /// The passages of a dataset, loaded once. Where there are no vectors of the chosen model, the
@@ -292,19 +341,23 @@ impl Histories {
     async fn loaded(
         self,
         (lab, open): (Lab, &Open),
+        method: SearchMethod,
         abort: &Abort,
     ) -> Result<Loaded, Option<Problem>> {
-        let by_shipped = self.by_shipped.get_untracked();
         let edge = lab.edge.get_untracked().ok_or(None)?;
+        if method == SearchMethod::Lexical {
+            self.offer.set(None);
+            let collection = self.worded(&edge, open, abort).await?;
+            return Ok(Loaded {
+                collection,
+                words_only: true,
+            });
+        }
+        let by_shipped = self.is_by_shipped(lab);
         let source = sources::source(lab, &edge, open, by_shipped, abort).await?;
         self.model_name.set(source.name.clone());
-        let known = |identity: &str| {
-            self.collection.with_value(|kept| {
-                let kept = kept.as_ref().filter(|kept| kept.identity == identity);
-                kept.map(|kept| Rc::clone(&kept.collection))
-            })
-        };
-        if let Some(collection) = known(&source.identity) {
+        let words = method == SearchMethod::Fused;
+        if let Some(collection) = self.known(&source.identity, words) {
             return Ok(Loaded {
                 collection,
                 words_only: false,
@@ -313,26 +366,12 @@ impl Histories {
         let chosen = sources::chosen(lab, by_shipped);
         let may_make = self.may_make.get_value().as_ref() == Some(&chosen);
         self.offer.set(None);
-        let progress = self.show(self.work);
-        self.work.set(going("loading histories"));
-        let dataset = Rc::clone(&open.dataset);
-        let opened = Collection::open(dataset, source.clone(), may_make, &progress, abort).await;
-        let (opened, words_only) = match opened {
+        let how = (words, may_make);
+        let (collection, words_only) = match self.opened(open, source.clone(), how, abort).await {
             Err(CollectionError::NotMade) => {
-                let stand_in = sources::stand_in(&edge, open);
-                self.offer
-                    .set(Some(sources::offer(&source, open, &edge, abort).await));
-                let stand_in = stand_in.ok_or(None)?;
-                if let Some(collection) = known(&stand_in.identity) {
-                    self.work.set(Work::Nothing);
-                    return Ok(Loaded {
-                        collection,
-                        words_only: true,
-                    });
-                }
-                let dataset = Rc::clone(&open.dataset);
-                let opened = Collection::open(dataset, stand_in, false, &progress, abort).await;
-                (opened, true)
+                let offer = sources::offer(&source, open, &edge, abort).await;
+                self.offer.set(Some(offer));
+                (self.worded(&edge, open, abort).await?, true)
             }
             // What was not finished can be gone on with.
             Err(error) if may_make => {
@@ -341,21 +380,70 @@ impl Histories {
                 self.offer.set(Some(offer));
                 return Err(said(error));
             }
-            opened => (opened, false),
+            opened => (opened.map_err(said)?, false),
         };
-        let collection = Rc::new(opened.map_err(said)?);
-        self.rows.set(Some(collection.rows()));
-        self.graph.set(None);
-        self.collection.set_value(Some(Kept {
-            dataset: open.dataset.manifest_sha256.clone(),
-            identity: collection.source().identity.clone(),
-            collection: Rc::clone(&collection),
-        }));
-        self.work.set(going("searching"));
         Ok(Loaded {
             collection,
             words_only,
         })
+    }
+
+    /// The passages loaded before, if they are those and have words where words are needed.
+    fn known(self, identity: &str, words: bool) -> Option<Rc<Collection>> {
+        self.collection.with_value(|kept| {
+            let kept = kept.as_ref().filter(|kept| kept.identity == identity)?;
+            let fits = !words || kept.collection.has_words();
+            fits.then(|| Rc::clone(&kept.collection))
+        })
+    }
+
+    /// Passages whose words can be searched: those loaded before, or what the dataset has.
+    async fn worded(
+        self,
+        edge: &Edge,
+        open: &Open,
+        abort: &Abort,
+    ) -> Result<Rc<Collection>, Option<Problem>> {
+        let loaded = self.collection.with_value(Clone::clone);
+        let source = match loaded {
+            Some(kept) if kept.collection.has_words() => {
+                self.work.set(Work::Nothing);
+                return Ok(kept.collection);
+            }
+            Some(kept) => kept.collection.source().clone(),
+            None => sources::stand_in(edge, open),
+        };
+        let opened = self.opened(open, source, (true, false), abort).await;
+        opened.map_err(said)
+    }
+
+    /// Loads passages, with words where they are wanted, and makes their vectors where that is
+    /// allowed.
+    async fn opened(
+        self,
+        open: &Open,
+        source: Source,
+        how: (bool, bool),
+        abort: &Abort,
+    ) -> Result<Rc<Collection>, CollectionError> {
+        let progress = self.show(self.work);
+        self.work.set(going("loading histories"));
+        let dataset = Rc::clone(&open.dataset);
+        let collection = Collection::open(dataset, source, how, &progress, abort).await?;
+        let collection = Rc::new(collection);
+        let identity = collection.source().identity.clone();
+        match self.known(&identity, false) {
+            Some(before) => collection.take_graph(&before),
+            None => self.graph.set(None),
+        }
+        self.rows.set(Some(collection.rows()));
+        self.collection.set_value(Some(Kept {
+            dataset: open.dataset.manifest_sha256.clone(),
+            identity,
+            collection: Rc::clone(&collection),
+        }));
+        self.work.set(going("searching"));
+        Ok(collection)
     }
 
     /// Vectors of queries, with the model that made those of the dataset.
@@ -378,10 +466,12 @@ impl Histories {
         let Loaded {
             collection,
             words_only,
-        } = self.loaded((lab, open), abort).await?;
+        } = self.loaded((lab, open), SearchMethod::Hnsw, abort).await?;
         self.work.set(Work::Nothing);
         if words_only {
-            return Err(None);
+            let text = "There is nothing to build a graph over: the passages have no vectors of the chosen model.";
+            let hint = "Embed all passages with it first, or search by the shipped model.";
+            return Err(Some(Problem::new(text, Some(hint))));
         }
         let progress = self.show(self.building);
         let params = HnswParams::for_rows(collection.rows() as usize);

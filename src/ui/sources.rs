@@ -10,7 +10,8 @@ use crate::browser::collection::{CollectionError, Maker, Source, Vectors};
 use crate::browser::engine::{Engine, ModelInfo};
 use crate::browser::remote::{Remote, RemoteParts};
 use crate::embed::Chunking;
-use crate::settings::retriever::ModelChoice;
+use crate::settings::retriever::{ModelChoice, Retriever};
+use crate::worker::protocol::SearchMethod;
 use leptos::prelude::*;
 use std::rc::Rc;
 
@@ -35,9 +36,11 @@ pub async fn source(
     by_shipped: bool,
     abort: &Abort,
 ) -> Result<Source, Option<Problem>> {
-    let retriever = lab
-        .settings
-        .with_untracked(|settings| settings.retriever.clone());
+    // The search page has a method of its own.
+    let retriever = lab.settings.with_untracked(|settings| Retriever {
+        method: SearchMethod::Exact,
+        ..settings.retriever.clone()
+    });
     let engine = match &retriever.model {
         ModelChoice::Kept { id } if !by_shipped => {
             let kept = edge.engines.kept(id).await;
@@ -54,7 +57,7 @@ pub async fn source(
                 let hint = "Complete it in Settings, or search by words.";
                 return Err(Some(Problem::new(missing, Some(hint))));
             }
-            return Ok(remote(lab, edge));
+            return Ok(remote(lab, edge).await);
         }
         _ => edge.engine.clone(),
     };
@@ -79,7 +82,7 @@ fn by_engine(engine: Engine, info: &ModelInfo, open: &Open) -> Source {
     }
 }
 
-fn remote(lab: Lab, edge: &Edge) -> Source {
+async fn remote(lab: Lab, edge: &Edge) -> Source {
     let chosen = lab
         .settings
         .with_untracked(|settings| settings.retriever.endpoint.clone());
@@ -87,31 +90,41 @@ fn remote(lab: Lab, edge: &Edge) -> Source {
     let remote = Remote::new(RemoteParts {
         transport: edge.transport.clone(),
         cache: edge.cache.clone(),
+        texts: edge.texts.clone(),
         store: edge.store.clone(),
         endpoint: lab.keys.target(&chosen.endpoint),
         model: model.clone(),
         dimensions: chosen.dimensions,
         query_prefix: chosen.query_prefix,
         passage_prefix: chosen.passage_prefix,
-        heard: Rc::new(|_| {}),
+        heard: Rc::new(move |heard| lab.histories.hear(&heard)),
     });
     Source {
         vectors: Vectors::Made,
-        identity: remote.key(),
-        maker: Maker::Remote(Rc::new(remote), edge.engine.clone(), edge.cache.clone()),
+        identity: remote.identity().await,
+        maker: Maker::Remote(Rc::new(remote), edge.engine.clone()),
         name: model,
     }
 }
 
-/// Passages by the vectors of whatever model, of which only the words are looked at.
-pub fn stand_in(edge: &Edge, open: &Open) -> Option<Source> {
-    let set = open.dataset.manifest.embeddings.first()?;
-    Some(Source {
-        identity: set.vectors_sha256(),
-        name: set.model.clone(),
-        vectors: Vectors::Shipped(set.clone()),
-        maker: Maker::Engine(edge.engine.clone()),
-    })
+/// Passages of which only the words are looked at: as the dataset marks them for whatever model, or
+/// windows of words where it ships no vectors.
+pub fn stand_in(edge: &Edge, open: &Open) -> Source {
+    let maker = Maker::Engine(edge.engine.clone());
+    match open.dataset.manifest.embeddings.first() {
+        Some(set) => Source {
+            identity: set.vectors_sha256(),
+            name: set.model.clone(),
+            vectors: Vectors::Shipped(set.clone()),
+            maker,
+        },
+        None => Source {
+            identity: "windows of words".to_owned(),
+            name: String::new(),
+            vectors: Vectors::Windows,
+            maker,
+        },
+    }
 }
 
 /// What to ask the visitor when vectors are missing.

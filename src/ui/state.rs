@@ -23,6 +23,7 @@ use crate::browser::persist::Runs;
 use crate::browser::signin;
 use crate::browser::store::{Drawer, Store};
 use crate::browser::tabs::Tabs;
+use crate::browser::texts::TextStore;
 use crate::browser::transport::Transport;
 use crate::llm::openrouter::{self, Returned};
 use crate::route::{DatasetKey, Route};
@@ -41,6 +42,8 @@ const SETTINGS: &str = "iba-lab.settings";
 pub struct Edge {
     pub cache: FileCache,
     pub store: Store,
+    /// Vectors that were paid for.
+    pub texts: TextStore,
     pub library: Library,
     /// Of the shipped embedding model.
     pub engine: Engine,
@@ -52,7 +55,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    fn new(store: Store) -> Self {
+    fn new(store: Store, texts: TextStore) -> Self {
         let cache = FileCache::new();
         let (engine, models) = (Engine::new(cache.clone()), Models::default());
         Self {
@@ -64,6 +67,7 @@ impl Edge {
             runs: Runs::new(store.clone()),
             cache,
             store,
+            texts,
         }
     }
 }
@@ -154,7 +158,8 @@ impl Lab {
         self.guard_exports();
         let notices = self.notices;
         let store = Store::open(move |text| notices.info(text)).await;
-        let edge = Edge::new(store);
+        let texts = TextStore::new(move |text| notices.info(text));
+        let edge = Edge::new(store, texts);
         self.price(&edge);
         self.edge.set(Some(edge.clone()));
         if let Some(returned) = self.arrived.try_update_value(Option::take).flatten() {
@@ -333,6 +338,7 @@ impl Lab {
         if let Some(edge) = self.edge.get_untracked() {
             edge.runs.clear().await;
             edge.cache.clear().await;
+            edge.texts.clear().await;
             edge.models.clear().await;
             edge.engines.let_go();
             self.shelf.refresh(&edge.models).await;

@@ -37,11 +37,11 @@ pub(super) struct CollectionSearch {
 
 impl Collection {
     /// Adds a history and says how many rows there are. Its sessions may stay away; then no history
-    /// of the collection has texts.
+    /// of the collection has texts. Or only their words are kept.
     pub(super) fn add(
         &mut self,
         part: &str,
-        sessions: &[Session],
+        (sessions, words_only): (&[Session], bool),
         file: &[u8],
     ) -> Result<u32, String> {
         if self.exact.is_some() {
@@ -58,7 +58,13 @@ impl Collection {
         }
         if !sessions.is_empty() {
             let found = passages(sessions, &file.spans).map_err(sentence)?;
-            self.passages.extend(found);
+            match words_only {
+                true => {
+                    let lexical = self.lexical.get_or_insert_default();
+                    found.iter().for_each(|passage| lexical.add(&passage.text));
+                }
+                false => self.passages.extend(found),
+            }
         }
         self.parts.push((part.to_owned(), self.spans.len()));
         self.growing.dim = file.dim;
@@ -146,13 +152,13 @@ impl Collection {
     }
 
     fn by_words(&mut self, queries: &[String], k: usize) -> Result<Vec<Vec<(u32, f32)>>, String> {
-        if self.passages.len() != self.spans.len() {
+        let texts = self.passages.iter().map(|passage| passage.text.as_str());
+        let lexical = self.lexical.get_or_insert_with(|| Lexical::new(texts));
+        if lexical.len() != self.spans.len() {
             return Err(
                 "this collection has vectors only, so words cannot be searched in it".to_owned(),
             );
         }
-        let texts = self.passages.iter().map(|passage| passage.text.as_str());
-        let lexical = self.lexical.get_or_insert_with(|| Lexical::new(texts));
         Ok(queries.iter().map(|q| lexical.search(q, k)).collect())
     }
 

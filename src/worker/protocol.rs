@@ -118,6 +118,9 @@ pub enum Request {
         part: String,
         #[serde(default)]
         sessions: Vec<Session>,
+        /// Texts are read for their words and not kept, since those of a large dataset would not fit.
+        #[serde(default)]
+        words_only: bool,
     },
     /// Builds the HNSW graph of a collection. Progress is told meanwhile, but nothing else is heard:
     /// to cancel, end the worker. Answer: [`Answer::GraphBuilt`].

@@ -52,6 +52,7 @@ pub(super) enum Task {
         key: String,
         part: String,
         sessions: Vec<Session>,
+        words_only: bool,
         file: Vec<u8>,
     },
     BuildGraph {
@@ -195,11 +196,13 @@ impl Task {
                 key,
                 part,
                 sessions,
+                words_only,
             } => match buffers.pop() {
                 Some(file) => Task::Collect {
                     key,
                     part,
                     sessions,
+                    words_only,
                     file,
                 },
                 None => {
@@ -299,10 +302,11 @@ impl Task {
                 key,
                 part,
                 sessions,
+                words_only,
                 file,
             } => {
                 let collection = library.collections.entry(key.clone()).or_default();
-                let rows = collection.add(part, sessions, file)?;
+                let rows = collection.add(part, (sessions, *words_only), file)?;
                 Ok(Outcome::Done(Answer::Collected { rows }))
             }
             Task::BuildGraph {

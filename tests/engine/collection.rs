@@ -57,6 +57,7 @@ fn collect(
         key: "all".to_owned(),
         part: part.to_owned(),
         sessions: if texts { sessions.to_vec() } else { Vec::new() },
+        words_only: false,
     };
     (request, vec![file(sessions, vectors)])
 }
@@ -140,6 +141,30 @@ fn words_are_searched_where_texts_came_along() {
     );
     let error = ask(&mut two_users(false), request(), vec![]).unwrap_err();
     assert!(error.to_string().contains("vectors only"), "{error}");
+}
+
+#[test]
+fn words_are_searched_where_texts_were_read_and_not_kept() {
+    let mut engine = Engine::new("test", || 0.0);
+    for (part, text) in [
+        ("ann", "noodles without chilli"),
+        ("bob", "a train to Lisbon"),
+    ] {
+        let sessions = [session("s1", text)];
+        let (mut request, buffers) = collect(part, &sessions, &[vec![1.0, 0.0]], true);
+        if let Request::Collect { words_only, .. } = &mut request {
+            *words_only = true;
+        }
+        ask(&mut engine, request, buffers).unwrap();
+    }
+    let request = search("Lisbon", &[1.0, 0.0], SearchMethod::Lexical);
+    let found = hits(ask(&mut engine, request, vec![]).unwrap());
+    let told: Vec<_> = found.iter().map(|hit| hit.part.as_str()).collect();
+    assert_eq!(told, ["bob"]);
+    assert_eq!(found[0].passage, None, "the page has the text");
+    let request = search("Lisbon", &[1.0, 0.0], SearchMethod::Fused);
+    let found = hits(ask(&mut engine, request, vec![]).unwrap());
+    assert_eq!(found[0].part, "bob", "equal vectors, so the words decide");
 }
 
 #[test]

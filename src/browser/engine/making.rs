@@ -20,8 +20,9 @@ use std::rc::Rc;
 const KEEP_EVERY_MS: u32 = 2000;
 
 impl Engine {
-    /// The vector file of a history by this model: as it was kept, or made now. None if it would have
-    /// to be made and may not be; then the model need not be loaded.
+    /// The vector file of a history by this model, as it was kept or made now, and how many of its
+    /// passages are longer than the model reads. None if it would have to be made and may not be;
+    /// then the model need not be loaded.
     pub async fn vectors_of(
         &self,
         key: &str,
@@ -29,11 +30,11 @@ impl Engine {
         may_make: bool,
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<Option<Uint8Array>, EngineError> {
+    ) -> Result<Option<(Uint8Array, Option<u32>)>, EngineError> {
         let info = self.info(abort).await?;
         for place in self.places(&info, key) {
             if let Some(kept) = self.0.cache.made(&place).await {
-                return Ok(Some(kept));
+                return Ok(Some((kept, self.kept_count(&place).await.too_long)));
             }
         }
         if !may_make {
@@ -45,7 +46,8 @@ impl Engine {
         let place = self.vectors_key(key);
         let source = (history, chunking);
         let made = self.make_and_keep(&worker, &place, source, progress, abort);
-        Ok(Some(made.await?.0))
+        let (made, too_long) = made.await?;
+        Ok(Some((made, Some(too_long))))
     }
 
     /// Where vectors of a model may be kept that need not be loaded: one that cannot be computed with

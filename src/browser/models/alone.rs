@@ -3,7 +3,7 @@
 
 use super::ModelError;
 use crate::browser::abort::Abort;
-use crate::browser::going_on::locks;
+use crate::browser::locks::manager;
 use futures::channel::oneshot;
 use futures::future::{Either, select};
 use js_sys::{Function, Object, Promise, Reflect};
@@ -72,7 +72,7 @@ fn request(
     name: &str,
     options: &[(&str, JsValue)],
 ) -> Result<oneshot::Receiver<Option<Function>>, JsValue> {
-    let locks = locks()?;
+    let locks = manager()?;
     let request: Function = Reflect::get(&locks, &"request".into())?.dyn_into()?;
     let wanted = Object::new();
     for (name, value) in options {

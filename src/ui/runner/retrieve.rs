@@ -4,10 +4,10 @@
 use super::task::Task;
 use super::words::why;
 use crate::bench::shard::Shard;
+use crate::browser::collection::CollectionError;
 use crate::browser::engine::{Engine, EngineError, ModelInfo};
-use crate::browser::remote::{Remote, RemoteParts};
+use crate::browser::remote::{Embedded, Remote, RemoteParts};
 use crate::browser::transport::Heard;
-use crate::embed::VectorFile;
 use crate::run::record::{Reading, RetrieverRef};
 use crate::settings::retriever::ModelChoice;
 use crate::ui::parts::Problem;
@@ -184,6 +184,7 @@ impl Task {
         let remote = Rc::new(Remote::new(RemoteParts {
             transport: self.edge.transport.clone(),
             cache: self.edge.cache.clone(),
+            texts: self.edge.texts.clone(),
             store: self.edge.store.clone(),
             endpoint: self.lab.keys.target(&chosen.endpoint),
             model: chosen.endpoint.model.trim().to_owned(),
@@ -204,33 +205,23 @@ impl Task {
             }),
         }));
         self.remote.replace(Some(Rc::clone(&remote)));
-        let engine_said = |error: EngineError| why(&error);
         engine.set_arithmetic(self.retriever.arithmetic);
         let loaded = self.model_or_words(&engine, &shown).await;
-        if loaded.map_err(engine_said)?.is_none() {
+        if loaded.map_err(|error| why(&error))?.is_none() {
             return self.prepare_words(shard_id, &read.history).await;
         }
-        let embedding = async {
-            let cut = engine.cut(&read.history, chunking, &shown, abort).await;
-            let (spans, texts, _) = cut.map_err(engine_said)?;
-            let embedded = remote.passages(&texts, &shown, abort).await;
-            let (known, hashes) =
-                embedded.map_err(|error| said(&error, error.hint().as_deref()))?;
-            Ok::<_, String>((spans, known, hashes))
-        };
-        let Some(embedded) = self.or_words(embedding).await else {
+        let key = self.work.open.dataset.history_key(shard_id, chunking);
+        let source = (&read.history, chunking);
+        let making = remote.history(&engine, &key, source, true, &shown, abort);
+        let Some(made) = self.or_words(making).await else {
             return self.prepare_words(shard_id, &read.history).await;
         };
-        let (spans, known, hashes) = embedded?;
-        let file = VectorFile::of_texts(spans, &known, &hashes);
-        let key = format!(
-            "{}@{}",
-            self.work.open.dataset.history_key(shard_id, chunking),
-            remote.key()
-        );
+        let made = made.and_then(|made| made.ok_or(CollectionError::NotMade));
+        let Embedded { file, cut } = made.map_err(|error| said(&error, error.hint()))?;
+        let key = format!("{key}@{}", remote.identity().await);
         if !engine.has_open(&key) {
             let opened = engine.open_foreign(&key, &read.history, &file, chunking, abort);
-            opened.await.map_err(engine_said)?;
+            opened.await.map_err(|error| said(&error, error.hint()))?;
         }
         self.live.progress.set(None);
         let target = self.lab.keys.target(&chosen.endpoint);
@@ -242,7 +233,7 @@ impl Task {
                 model_sha256: String::new(),
                 method: self.retriever.name(),
                 reading: Some(Reading {
-                    dim: known.dim(),
+                    dim: file.dim,
                     pooling: "by the provider".to_owned(),
                     normalised: true,
                     query_prefix: chosen.query_prefix.clone(),
@@ -250,7 +241,7 @@ impl Task {
                     max_tokens: None,
                 }),
                 base_url: Some(target.base_url),
-                cut_passages: Some(remote.cut()),
+                cut_passages: cut,
             },
             remote: Some(remote),
             by_words: false,

@@ -16,7 +16,7 @@ pub(super) fn GraphPanel(
     let lab = lab();
     let build = move |_| histories.build(lab, open.get_value());
     let shipped = move || {
-        let source = histories.shipped_graph(&open.get_value());
+        let source = histories.shipped_graph(lab, &open.get_value());
         source.map(|bytes| format!("Load the graph ({})", size(bytes)))
     };
     let word = move || shipped().unwrap_or_else(|| "Build the graph".to_owned());

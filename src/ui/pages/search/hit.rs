@@ -3,8 +3,9 @@
 use crate::route::{Query, Route};
 use crate::run::passages::occurrences;
 use crate::run::timeline::words;
+use crate::settings::retriever::score_name;
 use crate::ui::data::Open;
-use crate::worker::protocol::CollectionHit;
+use crate::worker::protocol::{CollectionHit, SearchMethod};
 use leptos::prelude::*;
 
 #[component]
@@ -14,6 +15,8 @@ pub(super) fn HitCard(
     number: usize,
     /// What was looked for; its words are marked.
     words: String,
+    /// How it was found.
+    method: SearchMethod,
 ) -> impl IntoView {
     let (user, users, session) = open.with_value(|open| links(open, &hit));
     let (day, id) = match &hit.passage {
@@ -38,7 +41,7 @@ pub(super) fn HitCard(
                 <a href=users title="Instances of this user">{user}</a>
                 {place}
                 <span class="muted">{day}</span>
-                <span class="muted all-score" title="Cosine, or the score of the words">{format!("{:.3}", hit.score)}</span>
+                <span class="muted all-score" title=score_name(method)>{format!("{:.3}", hit.score)}</span>
             </p>
             <p class="all-text">{text}</p>
         </li>

@@ -104,7 +104,7 @@ fn SearchView(open: Open) -> impl IntoView {
         histories.make(lab, open.get_value(), text, method);
     };
     let other = move || {
-        histories.by_shipped.set(true);
+        histories.take_shipped(lab);
         open.with_value(|open| histories.belong_to(lab, open));
         again();
     };
@@ -116,7 +116,7 @@ fn SearchView(open: Open) -> impl IntoView {
         <SearchForm open asked again=Callback::new(move |()| again()) />
         <Progress histories again=Callback::new(move |()| again()) />
         <OfferBox open histories make=Callback::new(move |()| make()) other=Callback::new(move |()| other()) />
-        <Results open histories />
+        <Results open histories asked />
         <GraphPanel open histories />
     }
 }
@@ -235,16 +235,24 @@ fn Failed(problem: Problem, again: Callback<()>, histories: Histories) -> impl I
 }
 
 #[component]
-fn Results(open: StoredValue<Open, LocalStorage>, histories: Histories) -> impl IntoView {
+fn Results(
+    open: StoredValue<Open, LocalStorage>,
+    histories: Histories,
+    asked: Memo<(String, SearchMethod)>,
+) -> impl IntoView {
     let nothing_yet =
-        move || histories.found.with(Option::is_none) && histories.work.get() == Work::Nothing;
+        move || histories.found.with(Option::is_none) && asked.with(|(text, _)| text.is_empty());
     view! {
         {move || histories.found.get().map(|found| {
             let hits = found.hits.iter().cloned().enumerate().map(|(n, hit)| {
-                view! { <HitCard open hit number=n + 1 words=found.query.clone() /> }
+                let (words, method) = (found.query.clone(), found.method);
+                view! { <HitCard open hit number=n + 1 words method /> }
             });
+            let model = histories.model_name.get();
+            let cut = cut(&found, &model).map(|text| view! { <p class="muted">{text}</p> });
             view! {
                 <p class="all-said" role="status" aria-live="polite">{told(&found, histories)}</p>
+                {cut}
                 <ol class="all-hits">{hits.collect_view()}</ol>
                 {found.hits.is_empty().then(|| view! {
                     <Empty title="Nothing found" text="No passage shares a word with this search. Search by meaning, or use other words." />
@@ -287,6 +295,24 @@ fn told(found: &Found, histories: Histories) -> String {
         found.hits.len(),
         grouped(u64::from(rows))
     )
+}
+
+/// What was too long for the model.
+fn cut(found: &Found, model: &str) -> Option<String> {
+    let query = "Your words are longer than the model reads: those at the end were not compared.";
+    let query = found.cut.query.then(|| query.to_owned());
+    let passages = match found.cut.passages {
+        0 => None,
+        1 => Some(format!(
+            "1 passage is longer than {model} reads; its last words are not in its vector."
+        )),
+        count => Some(format!(
+            "{} passages are longer than {model} reads; their last words are not in their vectors.",
+            grouped(u64::from(count))
+        )),
+    };
+    let said: Vec<String> = query.into_iter().chain(passages).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 fn capital(text: &str) -> String {
