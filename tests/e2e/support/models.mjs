@@ -78,7 +78,7 @@ export async function serveEmbeddings({ dim = 24, most = Infinity, misbehave = (
     const body = text ? JSON.parse(text) : {};
     log.push({ path: new URL(request.url, "http://localhost").pathname, body, key: request.headers.authorization });
     const send = (status, value) => { response.writeHead(status, { ...headers, "content-type": "application/json" }); response.end(JSON.stringify(value)); };
-    const odd = state.misbehave(body, log.length);
+    const odd = await state.misbehave(body, log.length);
     if (odd) return send(odd.status ?? 200, odd.body);
     if (!Array.isArray(body.input)) return send(400, { error: { message: "input is missing" } });
     if (body.input.length > most) return send(413, { error: { message: `batch size ${body.input.length} is larger than ${most}` } });
