@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
 import { serveEmbeddings, serveModel } from "./support/models.mjs";
-import { CALL_INSTANCE, everythingStored, noFaults, openInstance, run } from "./support/steps.mjs";
+import { CALL_INSTANCE, everythingStored, noFaults, openInstance, run, useEmbeddings } from "./support/steps.mjs";
 
 const root = process.env.IBA_LAB_DIST;
 const MODELS = path.join(path.dirname(fileURLToPath(import.meta.url)), "../data/models");
@@ -136,25 +136,10 @@ test("faults are told by what they are, and nothing is broken by them", async ()
   for (const host of hosts) await host.close();
 });
 
-/** Enters an embedding endpoint in Settings. */
-async function useEmbeddings(page, { url, model = "bge-m3", key }) {
-  await page.goto(`${site.url}#/settings`);
-  await page.getByText("An embedding endpoint", { exact: true }).click({ timeout: PATIENCE });
-  await page.locator("#embedding-provider").selectOption("");
-  await page.locator("#embedding-url").fill(url);
-  await page.locator("#embedding-url").blur();
-  if (key) {
-    await page.locator("#embedding-key").fill(key);
-    await page.locator("#embedding-key").blur();
-  }
-  await page.locator("#embedding-model").fill(model);
-  await page.locator("#embedding-model").blur();
-}
-
 test("an embedding endpoint finds passages, in batches, and is paid once", async () => {
   const endpoint = await serveEmbeddings({ most: 20 });
   const { context, page, faults } = await openPage(browser);
-  await useEmbeddings(page, { url: endpoint.url, key: "sk-embed-test-1234567" });
+  await useEmbeddings(page, site, { url: endpoint.url, key: "sk-embed-test-1234567" });
   await page.locator(".form .test button").last().click();
   await page.getByText(/gave 24 numbers/).waitFor({ timeout: PATIENCE });
   await openInstance(page, site, CALL_INSTANCE);
@@ -171,7 +156,7 @@ test("an embedding endpoint finds passages, in batches, and is paid once", async
   const before = endpoint.log.length;
   await page.reload();
   await page.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout: PATIENCE });
-  await useEmbeddings(page, { url: endpoint.url, key: "sk-embed-test-1234567" });
+  await useEmbeddings(page, site, { url: endpoint.url, key: "sk-embed-test-1234567" });
   await openInstance(page, site, CALL_INSTANCE).catch(() => {});
   await page.goto(site.url + CALL_INSTANCE);
   await run(page, 400_000);
@@ -184,7 +169,7 @@ test("an embedding endpoint finds passages, in batches, and is paid once", async
 test("an endpoint that answers wrongly is told, and the run says so", async () => {
   const endpoint = await serveEmbeddings({ misbehave: (body) => ({ body: { data: [{ index: 0, embedding: [1, null] }].concat((body.input ?? []).slice(1).map((_, n) => ({ index: n + 1, embedding: [1, 2] }))) } }) });
   const { context, page, faults } = await openPage(browser);
-  await useEmbeddings(page, { url: endpoint.url });
+  await useEmbeddings(page, site, { url: endpoint.url });
   await openInstance(page, site, CALL_INSTANCE);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.getByText(/text 1 holds null at place 2/).first().waitFor({ timeout: PATIENCE });

@@ -78,6 +78,18 @@ export function withRecords(files, what, change, { keepCounts = false } = {}) {
   });
 }
 
+/** The dataset with these shards alone, and the instances and vectors of them. */
+export function onlyShards(files, ids) {
+  const few = withFile(files, "index", (text) =>
+    linesOf(text.trim().split("\n").map((line) => JSON.parse(line)).filter((entry) => ids.includes(entry.shard))));
+  return withManifest(few, (manifest) => {
+    manifest.shards = manifest.shards.filter((shard) => ids.includes(shard.id));
+    for (const set of manifest.embeddings) {
+      set.files = Object.fromEntries(Object.entries(set.files).filter(([shard]) => ids.includes(shard)));
+    }
+  });
+}
+
 /** The dataset as a host spoils it: other bytes for one file, the manifest as it was. */
 export function spoiled(files, what, change) {
   const ref = fileRef(manifestOf(files), files, what);

@@ -49,17 +49,23 @@ export async function serveSite({ root, prefix = "/some/sub/path/", overrides = 
   return { url, log, overrides, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };
 }
 
-/** Serves `files` (path -> {body, headers, status} or Buffer) from another origin, with or without CORS. */
-export async function serveFiles(files, { cors = true } = {}) {
+/**
+ * Serves `files` (path -> {body, headers, status} or Buffer) from another origin, with or without CORS;
+ * `before` a file is sent, what it gives for its name is waited for.
+ */
+export async function serveFiles(files, { cors = true, before = () => {} } = {}) {
   const log = [];
-  const server = http.createServer((request, response) => {
+  const server = http.createServer(async (request, response) => {
     const name = decodeURIComponent(new URL(request.url, "http://localhost").pathname.slice(1));
     log.push(name);
+    await before(name);
     const headers = cors ? { "access-control-allow-origin": "*" } : {};
     const found = typeof files === "function" ? files(name) : files[name];
     if (!found) { response.writeHead(404, headers); return response.end("not found"); }
     const { body = found, status = 200, headers: extra = {} } = Buffer.isBuffer(found) || typeof found === "string" ? {} : found;
     response.writeHead(status, { ...headers, ...extra });
+    // Fewer bytes than were promised: the connection ends early.
+    if (Number(extra["content-length"]) > body.length) return response.write(body, () => setTimeout(() => response.destroy(), 100));
     response.end(body);
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));

@@ -53,6 +53,24 @@ export async function useEndpoint(page, site, { url, model = "fake-large", key =
   if (judge) await page.getByText("The agent's model", { exact: true }).click();
 }
 
+/** Enters an embedding endpoint in the settings, as the model that finds passages. */
+export async function useEmbeddings(page, site, { url, model = "bge-m3", key }) {
+  await page.goto(`${site.url}#/settings`);
+  await page.getByText("An embedding endpoint", { exact: true }).click({ timeout: 240_000 });
+  await page.locator("#embedding-provider").selectOption("");
+  await page.locator("#embedding-url").fill(url);
+  await page.locator("#embedding-url").blur();
+  if (key) await enterEmbeddingKey(page, key);
+  await page.locator("#embedding-model").fill(model);
+  await page.locator("#embedding-model").blur();
+}
+
+/** Enters the key of the embedding endpoint; the settings are open. */
+export async function enterEmbeddingKey(page, key) {
+  await page.locator("#embedding-key").fill(key);
+  await page.locator("#embedding-key").blur();
+}
+
 /** Everything the site keeps in this browser, as one text. */
 export async function everythingStored(page) {
   return page.evaluate(async () => {
