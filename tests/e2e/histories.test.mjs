@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url";
 import { serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
 import { drop } from "./support/drop.mjs";
-import { CALL_INSTANCE, everythingStored, noFaults, openInstance, steps, verdicts } from "./support/steps.mjs";
+import { startProvider } from "./support/provider.mjs";
+import { answer } from "./support/answers.mjs";
+import { CALL_INSTANCE, everythingStored, noFaults, openInstance, steps, useEndpoint, verdicts } from "./support/steps.mjs";
 
 const root = process.env.IBA_LAB_DIST;
 const MODEL = "models/all-minilm-l6-v2/model_int8.onnx";
@@ -141,4 +143,48 @@ test("a model that cannot be had is no end of a run: try again, or words", async
   assert.match(stored, /all-minilm-l6-v2/);
   assert.doesNotMatch(stored, /none, by words/);
   await context.close();
+});
+
+/** Slow answers, so that a run can be left in the middle. */
+async function slowProvider() {
+  return startProvider({ answer, delayMs: 400 });
+}
+
+/** Waits until a run has a stage and a call under way, then ends its page as a crash would. */
+async function leaveInTheMiddle(page, provider, calls) {
+  while (provider.calls.length < calls) await new Promise((done) => setTimeout(done, 50));
+  await page.close({ runBeforeUnload: false });
+}
+
+const recordsOf = (stored) => [...stored.replaceAll('\\"', '"').matchAll(/"retriever":\{"model":"([^"]*)","model_sha256":"[0-9a-f]*","method":"([^"]*)"/g)].map(([, model, method]) => `${model}: ${method}`);
+
+test("a list's run that was interrupted goes on by words where there is no model any more, and says so", async () => {
+  const provider = await slowProvider();
+  const { context, page } = await openPage(browser);
+  await useEndpoint(page, site, { url: provider.url });
+  await page.goto(`${site.url}#/instances?q=food_ordering-a`);
+  await page.getByRole("button", { name: "Run all 1" }).click({ timeout: 60_000 });
+  await leaveInTheMiddle(page, provider, 5);
+  provider.state.delayMs = 0;
+  const next = await context.newPage();
+  await next.goto(`${site.url}#/settings`);
+  await next.evaluate(() => caches.delete("iba-lab-files-1"));
+  assert.deepEqual(recordsOf(await everythingStored(next)), ["all-minilm-l6-v2: exact"]);
+  const release = holdModel();
+  await next.goto("about:blank");
+  await useEndpoint(next, site, { url: provider.url });
+  await next.goto(site.url + CALL_INSTANCE);
+  await next.getByRole("button", { name: "Resume", exact: true }).click({ timeout: 30_000 });
+  await next.getByRole("button", { name: "Go on by words" }).click({ timeout: 30_000 });
+  await next.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout: 60_000 });
+  assert.deepEqual(recordsOf(await everythingStored(next)), ["none, by words: bm25"]);
+  // For the list this is other work: with the model it is run by meaning, and both records stay.
+  release();
+  await next.goto(`${site.url}#/instances?q=food_ordering-a`);
+  await next.getByRole("button", { name: "Run all 1" }).click();
+  await next.getByText(/ended at 1 of 1/).waitFor({ timeout: 60_000 });
+  assert.deepEqual(recordsOf(await everythingStored(next)).sort(), ["all-minilm-l6-v2: exact", "none, by words: bm25"]);
+  await next.getByText("All of these are done").waitFor();
+  await context.close();
+  await provider.close();
 });
