@@ -57,6 +57,7 @@ export async function serveModel(folder, { cors = true, ranges = true, faults = 
     send();
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref(); // a test that fails before it closes its server must not keep the others waiting
   return { url: `http://127.0.0.1:${server.address().port}/`, log, state, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };
 }
 
@@ -91,5 +92,6 @@ export async function serveEmbeddings({ dim = 24, most = Infinity, misbehave = (
     send(200, { object: "list", model: body.model, data, usage: { prompt_tokens: body.input.join(" ").length >> 2, total_tokens: body.input.join(" ").length >> 2 } });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref(); // a test that fails before it closes its server must not keep the others waiting
   return { url: `http://127.0.0.1:${server.address().port}/v1`, log, state, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };
 }

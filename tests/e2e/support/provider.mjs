@@ -74,6 +74,7 @@ export async function startProvider({ answer, key = "sk-test-key-123456", models
     response.end();
   }
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref(); // a test that fails before it closes its server must not keep the others waiting
   const origin = `http://127.0.0.1:${server.address().port}`;
   return { url: `${origin}/v1`, origin, calls, state,
     close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };

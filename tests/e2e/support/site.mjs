@@ -45,6 +45,7 @@ export async function serveSite({ root, prefix = "/some/sub/path/", overrides = 
     }
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref(); // a test that fails before it closes its server must not keep the others waiting
   const url = `http://127.0.0.1:${server.address().port}${prefix}`;
   return { url, log, overrides, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };
 }
@@ -69,5 +70,6 @@ export async function serveFiles(files, { cors = true, before = () => {} } = {})
     response.end(body);
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref(); // a test that fails before it closes its server must not keep the others waiting
   return { url: `http://127.0.0.1:${server.address().port}/`, log, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };
 }
