@@ -34,7 +34,7 @@ impl Engine {
         let info = self.info(abort).await?;
         for place in self.places(&info, key) {
             if let Some(kept) = self.0.cache.made(&place).await {
-                return Ok(Some((kept, self.kept_count(&place).await.too_long)));
+                return Ok(Some((kept, self.kept_count(&place).await)));
             }
         }
         if !may_make {

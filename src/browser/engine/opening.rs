@@ -133,7 +133,7 @@ impl Engine {
     }
 
     /// What was counted when kept vectors were made.
-    async fn kept_count(&self, place: &str) -> Option<u32> {
+    pub(super) async fn kept_count(&self, place: &str) -> Option<u32> {
         let kept = self.0.cache.made(&format!("{place}/too-long")).await;
         let bytes = kept.and_then(|bytes| bytes.to_vec().try_into().ok());
         bytes.map(u32::from_le_bytes)
