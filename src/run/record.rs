@@ -269,6 +269,9 @@ pub struct DatasetRef {
 /// Stands for the embedding model of a run that went on by words, without one.
 pub const BY_WORDS: &str = "none, by words";
 
+/// Stands for the embedding model of a run that ended before it had one: there is nothing to go on with.
+pub const NOT_LOADED: &str = "not loaded";
+
 /// The retriever of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetrieverRef {

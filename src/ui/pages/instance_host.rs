@@ -18,7 +18,7 @@ use crate::results::inspect::{FileMeta, write};
 use crate::route::{DatasetKey, Query, RUN, Route};
 use crate::run;
 use crate::run::focus::{Focus, Tab};
-use crate::run::record::{Mode, RunRecord, RunStatus};
+use crate::run::record::{Mode, NOT_LOADED, RunRecord, RunStatus};
 use crate::settings::Settings;
 use crate::settings::retriever::ModelChoice;
 use crate::ui::amend::amend;
@@ -310,7 +310,7 @@ fn run_view(lab: Lab, subject: Subject) -> RunView {
             record.status,
             RunStatus::Running | RunStatus::Cancelled | RunStatus::Failed { .. }
         );
-        stopped && !record.retriever.model_sha256.is_empty()
+        stopped && record.retriever.model != NOT_LOADED
     };
     let started = move || {
         live.with(|live| live.as_ref().map(|live| live.started_ms))

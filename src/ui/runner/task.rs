@@ -17,7 +17,7 @@ use crate::judge::{JudgeModel, Panel};
 use crate::run::again::judge_again;
 use crate::run::drive::{Case, RunSpec, begin, judge_given, run_instance};
 use crate::run::record::{
-    DatasetRef, ModelRef, Params, RetrieverRef, RunRecord, RunStatus, Variant,
+    DatasetRef, ModelRef, NOT_LOADED, Params, RetrieverRef, RunRecord, RunStatus, Variant,
 };
 use crate::run::{RunEvent, StepError};
 use crate::settings::retriever::Retriever;
@@ -313,7 +313,7 @@ impl Task {
             status,
             ended_ms: Some(now_ms()),
             embedding_calls: self.embedding_calls(),
-            ..self.draft(&self.spec(self.retriever_of(&ModelInfo::none("not loaded"))))
+            ..self.draft(&self.spec(self.retriever_of(&ModelInfo::none(NOT_LOADED))))
         }
     }
 }
