@@ -269,14 +269,19 @@ impl Collection {
         let Vectors::Shipped(set) = &self.source.vectors else {
             return Ok(None);
         };
+        let Some(size) = set.graph.as_ref().map(|file| file.bytes) else {
+            return Ok(None);
+        };
         let told = Rc::clone(progress);
-        let bytes: OnProgress = Rc::new(move |progress| {
+        let tell = move |done, total| {
             told(EngineProgress {
                 what: "loading the dataset's graph".to_owned(),
-                done: progress.done,
-                total: progress.total,
+                done,
+                total,
             });
-        });
+        };
+        tell(0, Some(size));
+        let bytes: OnProgress = Rc::new(move |progress| tell(progress.done, progress.total));
         let Some(file) = self.dataset.graph(set, &bytes, abort).await? else {
             return Ok(None);
         };

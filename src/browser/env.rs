@@ -214,7 +214,10 @@ impl Env for BrowserEnv {
         } = &self.parts;
         let found = match remote {
             Some(remote) => {
+                let before = remote.cut_queries();
                 let queries = remote.queries(queries, abort).await.map_err(model_step)?;
+                let cut = remote.cut_queries() - before;
+                self.note_cut(cut, queries.len(), "queries");
                 let found = engine.search_by(history, &queries, top_k, *method, abort);
                 found.await.map_err(engine_step)?
             }

@@ -141,29 +141,24 @@ impl Maker {
         }
     }
 
-    /// Queries so far of which only the beginning is in their vectors.
-    pub fn cut_queries(&self) -> u32 {
-        match self {
-            Self::Engine(_) => 0,
-            Self::Remote(remote, _) => remote.cut_queries(),
-        }
-    }
-
-    /// Vectors of queries; the model is loaded for it.
+    /// Vectors of queries, and how many of them are of the beginning only; the model is loaded for it.
     pub async fn queries(
         &self,
         texts: &[String],
         progress: &OnEngineProgress,
         abort: &Abort,
-    ) -> Result<Vec<Vec<f32>>, CollectionError> {
+    ) -> Result<(Vec<Vec<f32>>, u32), CollectionError> {
         match self {
             Self::Engine(engine) => {
                 engine.ensure_model(progress, abort).await?;
-                Ok(engine.embed(texts, abort).await?.vectors)
+                let embedded = engine.embed(texts, abort).await?;
+                Ok((embedded.vectors, embedded.cut))
             }
             Self::Remote(remote, ..) => {
+                let before = remote.cut_queries();
                 let pairs = remote.queries(texts, abort).await?;
-                Ok(pairs.into_iter().map(|(_, vector)| vector).collect())
+                let vectors = pairs.into_iter().map(|(_, vector)| vector).collect();
+                Ok((vectors, remote.cut_queries() - before))
             }
         }
     }

@@ -7,7 +7,7 @@ use super::sources;
 use super::state::{Edge, Lab};
 use crate::bench::manifest::EmbeddingSet;
 use crate::browser::abort::Abort;
-use crate::browser::collection::{Collection, CollectionError, Linked, Source, Wanted};
+use crate::browser::collection::{Collection, CollectionError, Linked, Maker, Source, Wanted};
 use crate::browser::engine::{EngineProgress, OnEngineProgress};
 use crate::browser::fetch;
 use crate::browser::transport::Heard;
@@ -121,6 +121,9 @@ struct Kept {
 /// What can be searched now.
 struct Loaded {
     collection: Rc<Collection>,
+    /// Makes the queries' vectors, with the key and the address of today: the collection may be of
+    /// an earlier search.
+    maker: Maker,
     /// Only words: there are no vectors of the chosen model.
     words_only: bool,
 }
@@ -165,6 +168,13 @@ impl Histories {
             if self.turn.get_value() != turn {
                 return;
             }
+            if matches!(searched, Err(Some(_))) {
+                // Hits of another query would pass for those of this one.
+                let found = self.found.with_untracked(Option::clone);
+                if found.is_some_and(|found| found.query != query) {
+                    self.found.set(None);
+                }
+            }
             self.work.set(match searched {
                 Ok(()) => Work::Nothing,
                 Err(problem) => problem.map_or(Work::Nothing, Work::Failed),
@@ -175,9 +185,15 @@ impl Histories {
         });
     }
 
-    /// Stops what is being loaded or searched.
+    /// Stops what is being loaded, made or searched.
     pub fn cancel(self) {
+        self.may_make.set_value(None);
         self.aborts.with_value(|aborts| aborts[0].abort());
+    }
+
+    /// Whether a search ended because a later one goes on with its work.
+    fn is_overtaken(self, error: &CollectionError) -> bool {
+        error.is_cancelled() && self.may_make.with_value(Option::is_some)
     }
 
     /// Stops building the graph; exact searches are not touched.
@@ -288,6 +304,7 @@ impl Histories {
     ) -> Result<(), Option<Problem>> {
         let Loaded {
             collection,
+            maker,
             words_only,
         } = self.loaded((lab, open), method, abort).await?;
         let by_graph = method == SearchMethod::Hnsw && collection.has_graph();
@@ -296,9 +313,7 @@ impl Histories {
             method => method,
         };
         let queries = [query.to_owned()];
-        let maker = &collection.source().maker;
-        let cut_before = maker.cut_queries();
-        let ask = async |method, vectors: &[Vec<f32>], meanwhile| {
+        let ask = async |method, (vectors, cut): (&[Vec<f32>], u32), meanwhile| {
             let wanted = Wanted {
                 queries: &queries,
                 vectors,
@@ -316,7 +331,7 @@ impl Histories {
                     SearchMethod::Lexical => Cut::default(),
                     _ => Cut {
                         passages: collection.cut(),
-                        query: maker.cut_queries() > cut_before,
+                        query: cut > 0,
                     },
                 },
             };
@@ -324,16 +339,16 @@ impl Histories {
             self.fetch_texts(open, abort).await
         };
         if method == SearchMethod::Lexical {
-            return ask(method, &[], false).await;
+            return ask(method, (&[], 0), false).await;
         }
         if words_only || (!maker.is_ready() && collection.has_words()) {
-            ask(SearchMethod::Lexical, &[], true).await?;
+            ask(SearchMethod::Lexical, (&[], 0), true).await?;
         }
         if words_only {
             return Ok(());
         }
-        let vectors = self.embed(&collection, &queries, abort).await?;
-        ask(method, &vectors, false).await
+        let (vectors, cut) = self.embed(&maker, &queries, abort).await?;
+        ask(method, (&vectors, cut), false).await
     }
 
     /// The passages of a dataset, loaded once. Where there are no vectors of the chosen model, the
@@ -349,6 +364,7 @@ impl Histories {
             self.offer.set(None);
             let collection = self.worded(&edge, open, abort).await?;
             return Ok(Loaded {
+                maker: collection.source().maker.clone(),
                 collection,
                 words_only: true,
             });
@@ -360,6 +376,7 @@ impl Histories {
         if let Some(collection) = self.known(&source.identity, words) {
             return Ok(Loaded {
                 collection,
+                maker: source.maker,
                 words_only: false,
             });
         }
@@ -374,7 +391,7 @@ impl Histories {
                 (self.worded(&edge, open, abort).await?, true)
             }
             // What was not finished can be gone on with.
-            Err(error) if may_make => {
+            Err(error) if may_make && !self.is_overtaken(&error) => {
                 self.may_make.set_value(None);
                 let offer = sources::offer(&source, open, &edge, &Abort::new()).await;
                 self.offer.set(Some(offer));
@@ -384,6 +401,7 @@ impl Histories {
         };
         Ok(Loaded {
             collection,
+            maker: source.maker,
             words_only,
         })
     }
@@ -446,14 +464,13 @@ impl Histories {
         Ok(collection)
     }
 
-    /// Vectors of queries, with the model that made those of the dataset.
+    /// Vectors of queries, with the model that made those of the dataset, and how many were cut.
     async fn embed(
         self,
-        collection: &Collection,
+        maker: &Maker,
         texts: &[String],
         abort: &Abort,
-    ) -> Result<Vec<Vec<f32>>, Option<Problem>> {
-        let maker = &collection.source().maker;
+    ) -> Result<(Vec<Vec<f32>>, u32), Option<Problem>> {
         if !maker.is_ready() {
             self.model.set(going("loading the embedding model"));
         }
@@ -465,6 +482,7 @@ impl Histories {
     async fn built(self, lab: Lab, open: &Open, abort: &Abort) -> Result<Graph, Option<Problem>> {
         let Loaded {
             collection,
+            maker,
             words_only,
         } = self.loaded((lab, open), SearchMethod::Hnsw, abort).await?;
         self.work.set(Work::Nothing);
@@ -482,7 +500,7 @@ impl Histories {
         let every = index.len().div_ceil(SAMPLE).max(1);
         let tasks = index.iter().step_by(every);
         let queries: Vec<String> = tasks.map(|entry| entry.instruction.clone()).collect();
-        let vectors = self.embed(&collection, &queries, abort).await?;
+        let (vectors, _) = self.embed(&maker, &queries, abort).await?;
         let ask = async |method| {
             let wanted = Wanted {
                 queries: &queries,
