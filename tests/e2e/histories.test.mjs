@@ -158,6 +158,31 @@ async function leaveInTheMiddle(page, provider, calls) {
 
 const recordsOf = (stored) => [...stored.replaceAll('\\"', '"').matchAll(/"retriever":\{"model":"([^"]*)","model_sha256":"[0-9a-f]*","method":"([^"]*)"/g)].map(([, model, method]) => `${model}: ${method}`);
 
+test("a run by words that was interrupted goes on by words, and its record says so", async () => {
+  const release = holdModel();
+  const provider = await slowProvider();
+  const { context, page } = await openPage(browser);
+  await useEndpoint(page, site, { url: provider.url });
+  await openInstance(page, site, CALL_INSTANCE);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("button", { name: "Go on by words" }).click();
+  await leaveInTheMiddle(page, provider, 4);
+  const answered = provider.calls.slice(0, 3).map((call) => JSON.stringify(call.body.messages));
+  const paid = provider.calls.length;
+  provider.state.delayMs = 0;
+  release();
+  const next = await context.newPage();
+  await useEndpoint(next, site, { url: provider.url });
+  await next.goto(site.url + CALL_INSTANCE);
+  await next.getByRole("button", { name: "Resume", exact: true }).click({ timeout: 30_000 });
+  await next.getByRole("button", { name: "Run again", exact: true }).waitFor({ timeout: 60_000 });
+  const later = provider.calls.slice(paid).map((call) => JSON.stringify(call.body.messages));
+  for (const messages of answered) assert.ok(!later.includes(messages), "an answered call is not asked again");
+  assert.deepEqual(recordsOf(await everythingStored(next)), ["none, by words: bm25"]);
+  await context.close();
+  await provider.close();
+});
+
 test("a list's run that was interrupted goes on by words where there is no model any more, and says so", async () => {
   const provider = await slowProvider();
   const { context, page } = await openPage(browser);

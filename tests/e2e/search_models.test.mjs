@@ -10,7 +10,7 @@ import { launch, openPage } from "./support/browser.mjs";
 import { drop } from "./support/drop.mjs";
 import { serveEmbeddings } from "./support/models.mjs";
 import { onlyShards, readDataset, recordsOf, manifestOf } from "./support/dataset.mjs";
-import { everythingStored, noFaults, openInstance, run, useEmbeddings } from "./support/steps.mjs";
+import { enterEmbeddingKey, everythingStored, noFaults, openInstance, run, useEmbeddings } from "./support/steps.mjs";
 
 const root = process.env.IBA_LAB_DIST;
 const TINY = path.join(path.dirname(fileURLToPath(import.meta.url)), "../data/models/xlmr-int8");
@@ -257,3 +257,81 @@ for (const [name, answer, said] of [
     await endpoint.close();
   });
 }
+
+/** A visit with vectors of an endpoint and a query known, but without the key, which the endpoint wants. */
+async function withoutKey() {
+  const endpoint = await serveEmbeddings();
+  const refusal = { status: 401, body: { error: { message: "You didn't provide an API key" } } };
+  endpoint.state.misbehave = () => (endpoint.log.at(-1).key === `Bearer ${KEY}` ? null : refusal);
+  const opened = await openPage(browser);
+  const { page } = opened;
+  await useEmbeddings(page, site, { url: endpoint.url, key: KEY });
+  await page.goto(search("window seat"));
+  await embed(page, "bge-m3").click({ timeout: PATIENCE });
+  await byMeaning(page, "bge-m3").waitFor({ timeout: PATIENCE });
+  await page.goto("about:blank");
+  await page.goto(search("window seat"));
+  await byMeaning(page, "bge-m3").waitFor({ timeout: PATIENCE });
+  const known = await texts(page);
+  await page.goto(search("no spicy food"));
+  await page.locator(".problem").filter({ hasText: /The key was not accepted: You didn't provide an API key/ }).waitFor({ timeout: PATIENCE });
+  return { ...opened, endpoint, known };
+}
+
+test("a query that the endpoint refused is asked again once there is a key", async () => {
+  const { context, page, faults, endpoint, known } = await withoutKey();
+  await page.goto(`${site.url}#/settings`);
+  await enterEmbeddingKey(page, KEY);
+  const before = endpoint.log.length;
+  await page.goto(search("no spicy food"));
+  await page.waitForFunction((old) => document.querySelector(".all-text")?.textContent !== old, known[0], { timeout: PATIENCE });
+  await byMeaning(page, "bge-m3").waitFor({ timeout: PATIENCE });
+  assert.equal(await page.locator(".problem").count(), 0);
+  assert.deepEqual(sent(endpoint, before), [["no spicy food"]]);
+  noFaults(faults);
+  await context.close();
+  await endpoint.close();
+});
+
+test("no hits of another query stand below a query that was refused", async () => {
+  const { context, page, faults, endpoint, known } = await withoutKey();
+  assert.notDeepEqual((await texts(page)).map((text) => text.slice(0, 60)), known.map((text) => text.slice(0, 60)));
+  noFaults(faults);
+  await context.close();
+  await endpoint.close();
+});
+
+test("embedding goes on while the visitor looks at a session or asks for something else", async () => {
+  const { context, page, faults, groups } = await withTiny();
+  await beginEmbedding(page, "xlmr-int8");
+  await page.locator("li.all-hit a").nth(1).click();
+  await page.getByRole("button", { name: "Run", exact: true }).waitFor({ timeout: PATIENCE });
+  await page.goBack();
+  await byMeaning(page, "xlmr-int8").waitFor({ timeout: PATIENCE });
+  assert.equal(await offer(page).count(), 0);
+  assert.ok((await groups()).length > 0);
+  noFaults(faults);
+  await context.close();
+});
+
+test("a choice in Settings ends the search by the shipped model", async () => {
+  const { context, page, faults } = await withTiny();
+  await offer(page).getByRole("button", { name: "Search by the shipped model" }).click();
+  await byMeaning(page, "all-minilm-l6-v2").waitFor({ timeout: PATIENCE });
+  await page.goto(`${site.url}#/settings`);
+  await page.getByLabel(/MiniLM/).first().check({ timeout: PATIENCE });
+  await page.locator(".kept-model input[type=radio]").first().check();
+  await page.goto(search("window seat"));
+  await embed(page, "xlmr-int8").waitFor({ timeout: PATIENCE });
+  noFaults(faults);
+  await context.close();
+});
+
+test("without vectors of the chosen model there is no graph to build, and that is said", async () => {
+  const { context, page, faults } = await withTiny();
+  await page.getByRole("button", { name: "Build the graph" }).click();
+  await page.locator(".all-graph .problem").filter({ hasText: /xlmr-int8/ }).waitFor({ timeout: 10_000 });
+  assert.equal(await page.locator("li.all-hit").count(), 10);
+  noFaults(faults);
+  await context.close();
+});
