@@ -97,8 +97,8 @@ pub struct Histories {
     pub offer: RwSignal<Option<Offer>>,
     /// The model that searches, by its name.
     pub model_name: RwSignal<String>,
-    /// Search by the shipped model here, instead of the one that was chosen by then.
-    by_shipped: StoredValue<Option<String>>,
+    /// Search by the shipped model here, instead of the chosen one.
+    by_shipped: StoredValue<bool>,
     /// Whose vectors may be made, by [`sources::chosen`].
     may_make: StoredValue<Option<String>>,
     /// The choices under which the collection was opened.
@@ -220,13 +220,13 @@ impl Histories {
     }
 
     /// Searches by the shipped model here, until another one is chosen in Settings.
-    pub fn take_shipped(self, lab: Lab) {
-        self.by_shipped.set_value(Some(sources::chosen(lab, false)));
+    pub fn take_shipped(self) {
+        self.by_shipped.set_value(true);
     }
 
-    fn is_by_shipped(self, lab: Lab) -> bool {
-        let instead = self.by_shipped.get_value();
-        instead.is_some_and(|instead| instead == sources::chosen(lab, false))
+    /// Searches by the retriever that was chosen in Settings just now.
+    pub fn take_chosen(self) {
+        self.by_shipped.set_value(false);
     }
 
     /// Shows a wait of the embedding endpoint.
@@ -244,7 +244,7 @@ impl Histories {
 
     /// Lets the vectors of the chosen model be made.
     pub fn make(self, lab: Lab, open: Open, query: String, method: SearchMethod) {
-        let allowed = sources::chosen(lab, self.is_by_shipped(lab));
+        let allowed = sources::chosen(lab, self.by_shipped.get_value());
         self.may_make.set_value(Some(allowed));
         self.search(lab, open, query, method);
     }
@@ -252,7 +252,7 @@ impl Histories {
     /// Forgets passages of another dataset, or with another model's vectors.
     pub fn belong_to(self, lab: Lab, open: &Open) {
         let dataset = &open.dataset.manifest_sha256;
-        let chosen = sources::chosen(lab, self.is_by_shipped(lab));
+        let chosen = sources::chosen(lab, self.by_shipped.get_value());
         let before = self.chosen.get_value();
         self.chosen.set_value(chosen.clone());
         let other = self.collection.with_value(|kept| {
@@ -286,7 +286,7 @@ impl Histories {
         let model = lab
             .settings
             .with(|settings| settings.retriever.model.clone());
-        let shipped = model == ModelChoice::Shipped || self.is_by_shipped(lab);
+        let shipped = model == ModelChoice::Shipped || self.by_shipped.get_value();
         let searched = |set: &&EmbeddingSet| match &loaded {
             Some(identity) => set.vectors_sha256() == *identity,
             // Before the first search nothing is known of the visitor's own models.
@@ -369,7 +369,7 @@ impl Histories {
                 words_only: true,
             });
         }
-        let by_shipped = self.is_by_shipped(lab);
+        let by_shipped = self.by_shipped.get_value();
         let source = sources::source(lab, &edge, open, by_shipped, abort).await?;
         self.model_name.set(source.name.clone());
         let words = method == SearchMethod::Fused;
@@ -487,7 +487,10 @@ impl Histories {
         } = self.loaded((lab, open), SearchMethod::Hnsw, abort).await?;
         self.work.set(Work::Nothing);
         if words_only {
-            let text = "There is nothing to build a graph over: the passages have no vectors of the chosen model.";
+            let text = format!(
+                "There is nothing to build a graph over: the passages have no vectors of {}.",
+                self.model_name.get_untracked()
+            );
             let hint = "Embed all passages with it first, or search by the shipped model.";
             return Err(Some(Problem::new(text, Some(hint))));
         }

@@ -321,8 +321,14 @@ impl Lab {
 
     /// Changes settings and keeps them.
     pub fn set(self, change: impl FnOnce(&mut Settings)) {
+        let retriever = self
+            .settings
+            .with_untracked(|settings| settings.retriever.clone());
         self.settings.update(change);
         let settings = self.settings.get_untracked();
+        if settings.retriever != retriever {
+            self.histories.take_chosen();
+        }
         show_theme(&settings);
         if let Some(edge) = self.edge.get_untracked() {
             self.price(&edge);

@@ -104,7 +104,7 @@ fn SearchView(open: Open) -> impl IntoView {
         histories.make(lab, open.get_value(), text, method);
     };
     let other = move || {
-        histories.take_shipped(lab);
+        histories.take_shipped();
         open.with_value(|open| histories.belong_to(lab, open));
         again();
     };
