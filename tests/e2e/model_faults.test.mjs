@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
 import { drop } from "./support/drop.mjs";
-import { serveModel } from "./support/models.mjs";
+import { lookAtModel, serveModel, takeModel } from "./support/models.mjs";
 import { CALL_INSTANCE, TEXT_INSTANCE, everythingStored, noFaults, openInstance, run, verdicts } from "./support/steps.mjs";
 
 const root = process.env.IBA_LAB_DIST;
@@ -20,26 +20,7 @@ let browser, site;
 test.before(async () => { browser = await launch(); site = await serveSite({ root }); });
 test.after(async () => { await browser.close(); await site.close(); });
 
-/** Looks at the address of a model in Settings. */
-async function look(page, url) {
-  await page.goto(`${site.url}#/settings`);
-  const field = page.locator("#model-address");
-  await page.getByText("Add a model", { exact: true }).waitFor({ timeout: PATIENCE });
-  if (!(await field.isVisible())) await page.getByText("Add a model", { exact: true }).click();
-  await field.fill(url);
-  await page.getByRole("button", { name: "Look", exact: true }).click();
-  await page.locator(".found, .model-work .problem").first().waitFor({ timeout: PATIENCE });
-}
-
-/** Takes what was found; what is said about it, nothing when it went well. */
-async function take(page) {
-  await page.locator(".found .primary").click({ timeout: PATIENCE });
-  await page.waitForFunction(() => {
-    const work = document.querySelector(".model-work");
-    return work && !work.querySelector("progress");
-  }, null, { timeout: PATIENCE });
-  return (await page.locator(".model-work").innerText()).trim();
-}
+const look = (page, url) => lookAtModel(page, site, url);
 
 /** The engine's programs; which one a page takes is the browser's matter. */
 const PROGRAMS = ["worker_bg.wasm", "relaxed_bg.wasm"];
@@ -69,11 +50,11 @@ test("no space left: it is said before anything is fetched, and goes on once the
   const { origin } = new URL(site.url);
   await session.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 6_000 });
   await look(page, host.url);
-  assert.match(await take(page), /this browser leaves .* for this site: delete models|There is no space left in this browser's storage[^]*Delete models that are not needed/);
+  assert.match(await takeModel(page), /this browser leaves .* for this site: delete models|There is no space left in this browser's storage[^]*Delete models that are not needed/);
   assert.ok(!host.log.some((entry) => entry.method === "GET" && entry.name.endsWith(".onnx")), "nothing was fetched");
   await session.send("Storage.overrideQuotaForOrigin", { origin });
   await look(page, host.url);
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   noFaults(faults);
   await context.close();
   await host.close();
@@ -84,7 +65,7 @@ test("without the private file system the file cache keeps a model, without eith
   const { context, page, faults } = await openPage(browser);
   await page.addInitScript(() => { StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("not here", "SecurityError")); });
   await look(page, host.url);
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   const kept = await page.evaluate(async () => (await (await caches.open("iba-lab-models-1")).keys()).map((request) => request.url));
   assert.ok(kept.length >= 3, `graph, tokenizer and record: ${kept}`);
   assert.match(await page.locator(".kept-model").innerText(), /in the file cache of this browser/);
@@ -92,7 +73,7 @@ test("without the private file system the file cache keeps a model, without eith
   await page.addInitScript(() => { Object.defineProperty(globalThis, "caches", { value: undefined }); });
   await page.reload();
   await look(page, host.url);
-  assert.match(await take(page), /keeps none for this page, as in private windows/);
+  assert.match(await takeModel(page), /keeps none for this page, as in private windows/);
   await openInstance(page, site, CALL_INSTANCE);
   await run(page, PATIENCE);
   assert.ok((await verdicts(page)).length > 0, "a run needs no storage");
@@ -152,7 +133,7 @@ test("a model too large is refused by its size; one of another kind by its graph
   assert.match(await page.locator(".found").innerText(), /weights take 3.* GB, and a program in a browser tab can hold 2 GB/);
   assert.ok(await page.locator(".found .primary").isDisabled());
   await look(page, other.url);
-  const said = await take(page);
+  const said = await takeModel(page);
   assert.match(said, /cannot be used as an embedding model here/);
   assert.match(said, /MatMux|MatMulInteger|operator|graph/i);
   assert.ok(await page.locator('input[type=radio][value="shipped"], .options input').first().isChecked(), "the shipped one stays chosen");
@@ -169,7 +150,7 @@ test("a dropped folder becomes a model; float32 uses it too; a damaged copy give
   await drop(page, TINY);
   await page.locator(".found").waitFor({ timeout: PATIENCE });
   assert.match(await page.locator(".found").innerText(), /xlmr-int8/);
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   assert.match(await page.locator(".kept-model").innerText(), /32 numbers/);
 
   // By the general engine.

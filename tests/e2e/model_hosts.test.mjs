@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { manifestOf, linesOf, readDataset, recordsOf, withFile, withManifest } from "./support/dataset.mjs";
 import { serveFiles, serveSite } from "./support/site.mjs";
 import { launch, openPage } from "./support/browser.mjs";
-import { serveModel } from "./support/models.mjs";
+import { lookAtModel, modelOutcome, serveModel, takeModel } from "./support/models.mjs";
 import { CALL_INSTANCE, TEXT_INSTANCE, everythingStored, noFaults, openInstance, run } from "./support/steps.mjs";
 
 const root = process.env.IBA_LAB_DIST;
@@ -24,30 +24,7 @@ test.after(async () => { await browser.close(); await site.close(); });
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-/** Looks at the address of a model in Settings. */
-async function look(page, url) {
-  await page.goto(`${site.url}#/settings`);
-  const field = page.locator("#model-address");
-  await page.getByText("Add a model", { exact: true }).waitFor({ timeout: PATIENCE });
-  if (!(await field.isVisible())) await page.getByText("Add a model", { exact: true }).click();
-  await field.fill(url);
-  await page.getByRole("button", { name: "Look", exact: true }).click();
-  await page.locator(".found, .model-work .problem").first().waitFor({ timeout: PATIENCE });
-}
-
-/** What is said once nothing is done any more; nothing when it went well. */
-async function outcome(page) {
-  await page.waitForFunction(() => {
-    const work = document.querySelector(".model-work");
-    return work && !work.querySelector("progress");
-  }, null, { timeout: PATIENCE });
-  return (await page.locator(".model-work").innerText()).trim();
-}
-
-async function take(page) {
-  await page.locator(".found .primary").click({ timeout: PATIENCE });
-  return outcome(page);
-}
+const look = (page, url) => lookAtModel(page, site, url);
 
 /** Requests that browsers note as refused are what these tests provoke. */
 function onlyRefused(faults) {
@@ -79,7 +56,7 @@ test("a host that packs JSON on the way gives the same model, and what its small
   const { context, page, faults } = await openPage(browser);
   await look(page, host.url);
   assert.equal(await page.locator("#found-pooling").inputValue(), "cls", "a file that packing makes larger is read");
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   const packed = host.log.filter((entry) => entry.name === "tokenizer.json" && entry.method === "GET");
   assert.equal(packed.length, 1, "it came at once");
   const plain = fs.readFileSync(path.join(TINY, "tokenizer.json"));
@@ -90,7 +67,7 @@ test("a host that packs JSON on the way gives the same model, and what its small
   // The same folder again is the same model: nothing large comes twice.
   const before = host.log.filter((entry) => entry.method === "GET" && /\.onnx|tokenizer\.json/.test(entry.name)).length;
   await look(page, host.url);
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   assert.equal(host.log.filter((entry) => entry.method === "GET" && /\.onnx|tokenizer\.json/.test(entry.name)).length, before);
   noFaults(faults);
   await context.close();
@@ -105,7 +82,7 @@ test("weights lie in the file that the graph names, and give onnxruntime's vecto
   assert.match(await page.locator(".found").innerText(), /Takes/);
   assert.ok(!host.log.some((entry) => entry.method === "GET" && entry.name.endsWith(".onnx")), "nothing is fetched unasked");
   // The host also has a file by the usual name, which the graph does not want.
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   assert.ok(!host.log.some((entry) => entry.method === "GET" && entry.name === "model.onnx_data"), "what the graph does not name is not fetched");
   const { record, files } = await keptFiles(page);
   assert.deepEqual(record.files.map((file) => file.name), ["model.onnx", "weights.000.bin", "tokenizer.json"]);
@@ -152,15 +129,15 @@ test("weights that nobody was told of are asked for before they come, and missin
     faults: { "model.onnx": rename, "weights.000.bin": { declared: 60e6 } }, others: { "weights.000.bin": "model.onnx_data" } });
   const { context, page, faults } = await openPage(browser);
   await look(page, large.url);
-  assert.match(await take(page), /weights lie in files of their own: weights\.000\.bin \(60\.0 MB\); “Go on” fetches them/);
+  assert.match(await takeModel(page), /weights lie in files of their own: weights\.000\.bin \(60\.0 MB\); “Go on” fetches them/);
   assert.ok(!large.log.some((entry) => entry.method === "GET" && entry.name === "weights.000.bin"));
   await page.locator(".kept-model").getByRole("button", { name: "Go on" }).click();
-  assert.equal(await outcome(page), "");
+  assert.equal(await modelOutcome(page), "");
   assert.match(await page.locator(".kept-model").innerText(), /fast encoder/);
 
   const lacking = await serveModel(path.join(MODELS, "ext"), { faults: { "model.onnx": rename } });
   await look(page, lacking.url);
-  assert.match(await take(page), /weights\.000\.bin, which is missing at http:\/\/127\.0\.0\.1:\d+\/weights\.000\.bin: it has to lie beside the ONNX file/);
+  assert.match(await takeModel(page), /weights\.000\.bin, which is missing at http:\/\/127\.0\.0\.1:\d+\/weights\.000\.bin: it has to lie beside the ONNX file/);
   noFaults(faults);
   await context.close();
   await large.close();
@@ -201,7 +178,7 @@ for (const [what, options, change] of [
     const before = host.log.length;
     await page.goto(`${site.url}#/settings`);
     await page.locator(".kept-model").getByRole("button", { name: "Go on" }).click({ timeout: PATIENCE });
-    assert.equal(await outcome(page), "");
+    assert.equal(await modelOutcome(page), "");
     const asked = host.log.slice(before).filter((entry) => entry.name === "model.onnx" && entry.method === "GET" && entry.status !== 403);
     assert.equal(asked[0].range, "bytes=15904-", "it tried to go on");
     assert.equal(asked.at(-1).status, 200, "and took the whole");
@@ -225,9 +202,9 @@ test("two tabs that fetch one model fetch it once", async () => {
   await other.bringToFront();
   await other.locator(".found .primary").click();
   await other.getByText(/Waiting for another tab/).waitFor({ timeout: PATIENCE });
-  assert.equal(await outcome(other), "");
+  assert.equal(await modelOutcome(other), "");
   await page.bringToFront();
-  assert.equal(await outcome(page), "");
+  assert.equal(await modelOutcome(page), "");
   for (const tab of [page, other]) assert.match(await tab.locator(".kept-model").innerText(), /fast encoder/);
   for (const name of ["model.onnx", "tokenizer.json"]) {
     assert.equal(host.log.filter((entry) => entry.name === name && entry.method === "GET").length, 1, name);
@@ -252,7 +229,7 @@ test("a choice from the list says how a folder is read that does not say so itse
   assert.equal(await page.locator("#found-passage").inputValue(), "");
   await look(page, host.url);
   assert.equal(await page.locator("#found-pooling").inputValue(), "cls", "chosen before the look");
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   assert.match(await page.locator(".kept-model").innerText(), /bge-m3/);
   noFaults(faults);
   await context.close();
@@ -264,7 +241,7 @@ test("a damaged tokenizer is found out, and “Try again” fetches it anew", as
   const host = await serveModel(TINY);
   const { context, page, faults } = await openPage(browser);
   await look(page, host.url);
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   const changed = await page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("iba-lab-models-1");
     for await (const [name, handle] of folder.entries()) {
@@ -287,7 +264,7 @@ test("a damaged tokenizer is found out, and “Try again” fetches it anew", as
   await page.goto(`${site.url}#/settings`);
   const before = host.log.length;
   await page.locator(".kept-model").getByRole("button", { name: "Try again" }).click({ timeout: PATIENCE });
-  assert.equal(await outcome(page), "");
+  assert.equal(await modelOutcome(page), "");
   const asked = host.log.slice(before).map((entry) => entry.name);
   assert.deepEqual(asked, ["tokenizer.json"], "and nothing else");
   const { files } = await keptFiles(page);
@@ -323,7 +300,7 @@ test("vectors that a dataset ships are used by a model that is read as they were
   const data = await serveFiles(files), host = await serveModel(TINY);
   const { context, page, faults } = await openPage(browser);
   await look(page, host.url);
-  assert.equal(await take(page), "");
+  assert.equal(await takeModel(page), "");
   const instance = `${CALL_INSTANCE}?data=${encodeURIComponent(`${data.url}manifest.json`)}`;
   await openInstance(page, site, instance);
   await run(page, PATIENCE);
@@ -338,7 +315,7 @@ test("vectors that a dataset ships are used by a model that is read as they were
   await page.getByText("How it is read", { exact: true }).click({ timeout: PATIENCE });
   await page.locator(`[id="${record.id}-pooling"]`).selectOption("mean");
   await page.getByRole("button", { name: "Read it so" }).click();
-  assert.equal(await outcome(page), "");
+  assert.equal(await modelOutcome(page), "");
   await page.goto("about:blank");
   await openInstance(page, site, instance);
   await run(page, PATIENCE);

@@ -95,3 +95,32 @@ export async function serveEmbeddings({ dim = 24, most = Infinity, misbehave = (
   server.unref(); // a test that fails before it closes its server must not keep the others waiting
   return { url: `http://127.0.0.1:${server.address().port}/v1`, log, state, close: () => new Promise((done) => { server.closeAllConnections(); server.close(done); }) };
 }
+
+/** What waits for embedding models may take on a busy machine, in milliseconds. */
+const PATIENCE = 120_000;
+
+/** Looks at the address of a model in Settings. */
+export async function lookAtModel(page, site, url) {
+  await page.goto(`${site.url}#/settings`);
+  const field = page.locator("#model-address");
+  await page.getByText("Add a model", { exact: true }).waitFor({ timeout: PATIENCE });
+  if (!(await field.isVisible())) await page.getByText("Add a model", { exact: true }).click();
+  await field.fill(url);
+  await page.getByRole("button", { name: "Look", exact: true }).click();
+  await page.locator(".found, .model-work .problem").first().waitFor({ timeout: PATIENCE });
+}
+
+/** What is said of a model once nothing is done any more; nothing when it went well. */
+export async function modelOutcome(page) {
+  await page.waitForFunction(() => {
+    const work = document.querySelector(".model-work");
+    return work && !work.querySelector("progress");
+  }, null, { timeout: PATIENCE });
+  return (await page.locator(".model-work").innerText()).trim();
+}
+
+/** Takes the model that was found; the answer is that of modelOutcome. */
+export async function takeModel(page) {
+  await page.locator(".found .primary").click({ timeout: PATIENCE });
+  return modelOutcome(page);
+}
