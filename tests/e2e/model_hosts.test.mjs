@@ -150,7 +150,7 @@ async function cutOnce(context, host) {
   await look(page, host.url);
   await page.locator(".found .primary").click();
   // It waits before it goes on by itself; the tab does not live that long.
-  await page.waitForFunction(async () => {
+  const begun = () => page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("iba-lab-models-1").catch(() => null);
     if (!folder) return false;
     for await (const [name, handle] of folder.entries()) {
@@ -159,7 +159,12 @@ async function cutOnce(context, host) {
       if (text && JSON.parse(text).files[0].pieces.length) return true;
     }
     return false;
-  }, null, { timeout: PATIENCE, polling: 50 });
+  });
+  const until = Date.now() + PATIENCE;
+  while (!(await begun())) {
+    assert.ok(Date.now() < until, "a piece is kept");
+    await page.waitForTimeout(50);
+  }
   await page.close();
 }
 
