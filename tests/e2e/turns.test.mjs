@@ -92,7 +92,7 @@ test("what was embedded before a reload is not embedded again", { timeout: 600_0
   await embedding(page);
   await page.waitForTimeout(1500);
   const before = await embedding(page);
-  await page.waitForTimeout(4000);
+  await page.waitForTimeout(2500); // something is kept every two seconds
   const reloaded = await embedding(page);
   assert.ok(reloaded.done < reloaded.total, "it was still embedding");
   await page.reload();
