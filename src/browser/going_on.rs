@@ -1,7 +1,7 @@
 //! Which runs go on right now, in any tab of this site. The browser's locks tell it truly: they
 //! end with their tab, however it ends. Without them (plain-http pages) no run looks busy.
 
-use super::locks::{Lock, manager, request};
+use super::locks::{Lock, manager};
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -19,12 +19,7 @@ impl GoingOn {
     pub fn mark(run_id: &str) -> Self {
         let (_lock, kept) = Lock::new();
         let callback = Closure::once_into_js(move || kept);
-        // Without locks there are no marks.
-        if let Ok(ended) = request(&format!("{PREFIX}{run_id}"), &[], &callback) {
-            spawn_local(async move {
-                let _ = JsFuture::from(ended).await; // ends with the lock
-            });
-        }
+        let _ = request(&format!("{PREFIX}{run_id}"), callback); // no locks, no marks
         Self { _lock }
     }
 }
@@ -32,6 +27,16 @@ impl GoingOn {
 /// Ids of the runs that are marked.
 pub(super) async fn going_on() -> Vec<String> {
     names().await.unwrap_or_default()
+}
+
+fn request(name: &str, callback: JsValue) -> Result<(), JsValue> {
+    let locks = manager()?;
+    let request: Function = Reflect::get(&locks, &"request".into())?.dyn_into()?;
+    let promise: Promise = request.call2(&locks, &name.into(), &callback)?.dyn_into()?;
+    spawn_local(async move {
+        let _ = JsFuture::from(promise).await; // ends with the lock
+    });
+    Ok(())
 }
 
 async fn names() -> Result<Vec<String>, JsValue> {

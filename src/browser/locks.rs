@@ -1,12 +1,10 @@
 //! The browser's locks: who works on what, in any tab of this site. They end with their tab, however
 //! it ends. Where there are none (plain-http pages) each tab knows of itself only.
 
-use super::abort::Abort;
 use super::page;
 use futures::channel::oneshot;
 use futures::future::{Either, select};
 use js_sys::{Function, Object, Promise, Reflect};
-use std::pin::pin;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -27,19 +25,6 @@ impl Lock {
 
     /// Takes the lock of that name, or none if somebody holds it.
     pub async fn if_free(name: &str) -> Option<Self> {
-        Self::asked(name, [("ifAvailable", JsValue::TRUE)]).await
-    }
-
-    /// Takes the lock of that name as soon as nobody holds it; none if that is given up before.
-    pub async fn once_free(name: &str, abort: &Abort) -> Option<Self> {
-        let asked = Self::asked(name, [("signal", abort.signal().into())]);
-        match select(pin!(asked), pin!(abort.aborted())).await {
-            Either::Left((lock, _)) if !abort.is_aborted() => lock,
-            _ => None,
-        }
-    }
-
-    async fn asked(name: &str, options: [(&str, JsValue); 1]) -> Option<Self> {
         let (lock, kept) = Self::new();
         let (told, free) = oneshot::channel();
         let callback = Closure::once_into_js(move |granted: JsValue| -> JsValue {
@@ -50,7 +35,7 @@ impl Lock {
                 false => kept.into(),
             }
         });
-        let Ok(ended) = request(name, &options, &callback) else {
+        let Ok(ended) = request_if_available(name, &callback) else {
             return Some(lock);
         };
         match select(free, JsFuture::from(ended)).await {
@@ -69,20 +54,13 @@ impl Drop for Lock {
     }
 }
 
-/// Asks the browser for a lock; the promise ends with it, or with the wish for it.
-pub(super) fn request(
-    name: &str,
-    options: &[(&str, JsValue)],
-    callback: &JsValue,
-) -> Result<Promise, JsValue> {
-    let wanted = Object::new();
-    for (name, value) in options {
-        Reflect::set(&wanted, &(*name).into(), value)?;
-    }
+fn request_if_available(name: &str, callback: &JsValue) -> Result<Promise, JsValue> {
+    let options = Object::new();
+    Reflect::set(&options, &"ifAvailable".into(), &JsValue::TRUE)?;
     let locks = manager()?;
     let request: Function = Reflect::get(&locks, &"request".into())?.dyn_into()?;
     request
-        .call3(&locks, &name.into(), &wanted, callback)?
+        .call3(&locks, &name.into(), &options, callback)?
         .dyn_into()
 }
 
