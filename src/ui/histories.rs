@@ -170,8 +170,11 @@ impl Histories {
             }
             if matches!(searched, Err(Some(_))) {
                 // Hits of another query would pass for those of this one.
-                let found = self.found.with_untracked(Option::clone);
-                if found.is_some_and(|found| found.query != query) {
+                let is_other = |found: &Found| found.query != query;
+                if self
+                    .found
+                    .with_untracked(|found| found.as_ref().is_some_and(is_other))
+                {
                     self.found.set(None);
                 }
             }
