@@ -123,6 +123,21 @@ impl FileCache {
         self.kept.put(&Kept::made(name), bytes).await;
     }
 
+    /// Keeps the vectors that were made of a history, and how many of its passages are longer than the
+    /// model reads.
+    pub(super) async fn keep_vectors(&self, name: &str, file: &Uint8Array, too_long: u32) {
+        let count = Uint8Array::from(too_long.to_le_bytes().as_slice());
+        self.keep_made(&format!("{name}/too-long"), &count).await;
+        self.keep_made(name, file).await;
+    }
+
+    /// What was counted when the vectors of that name were kept.
+    pub(super) async fn too_long(&self, name: &str) -> Option<u32> {
+        let kept = self.made(&format!("{name}/too-long")).await;
+        let bytes = kept.and_then(|bytes| bytes.to_vec().try_into().ok());
+        bytes.map(u32::from_le_bytes)
+    }
+
     /// Forgets what was made under this name.
     pub(super) async fn forget_made(&self, name: &str) {
         self.kept.delete(&Kept::made(name)).await;

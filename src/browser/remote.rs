@@ -139,11 +139,8 @@ impl Remote {
         let (spans, texts, _) = engine.cut(history, chunking, progress, abort).await?;
         let gather = self.passages(&texts, progress, abort).await?;
         let (file, cut) = (gather.file(spans), gather.cut());
-        let cache = &self.parts.cache;
-        let count = Uint8Array::from(cut.to_le_bytes().as_slice());
-        cache.keep_made(&format!("{place}/too-long"), &count).await;
         let bytes = Uint8Array::from(file.encode().as_slice());
-        cache.keep_made(&place, &bytes).await;
+        self.parts.cache.keep_vectors(&place, &bytes, cut).await;
         let cut = Some(cut);
         Ok(Some(Embedded { file, cut }))
     }
@@ -156,9 +153,7 @@ impl Remote {
         if dim.is_some_and(|dim| dim != file.dim as usize) {
             return None;
         }
-        let count = self.parts.cache.made(&format!("{place}/too-long")).await;
-        let count = count.and_then(|count| count.to_vec().try_into().ok());
-        let cut = count.map(u32::from_le_bytes);
+        let cut = self.parts.cache.too_long(place).await;
         Some(Embedded { file, cut })
     }
 

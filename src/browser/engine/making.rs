@@ -34,7 +34,7 @@ impl Engine {
         let info = self.info(abort).await?;
         for place in self.places(&info, key) {
             if let Some(kept) = self.0.cache.made(&place).await {
-                return Ok(Some((kept, self.kept_count(&place).await)));
+                return Ok(Some((kept, self.0.cache.too_long(&place).await)));
             }
         }
         if !may_make {
@@ -73,10 +73,7 @@ impl Engine {
     ) -> Result<(Uint8Array, u32), EngineError> {
         let made = self.make_vectors(worker, history, chunking, progress, abort);
         let (made, too_long) = made.await?;
-        let cache = &self.0.cache;
-        cache.keep_made(place, &made).await;
-        let count = Uint8Array::from(too_long.to_le_bytes().as_slice());
-        cache.keep_made(&format!("{place}/too-long"), &count).await;
+        self.0.cache.keep_vectors(place, &made, too_long).await;
         Ok((made, too_long))
     }
 

@@ -93,7 +93,7 @@ impl Engine {
         let Some(file) = self.0.cache.made(&place).await else {
             return Ok(None);
         };
-        let too_long = self.kept_count(&place).await;
+        let too_long = self.0.cache.too_long(&place).await;
         match hand_over(worker, named, &file, false, progress, abort).await {
             Ok(()) => Ok(Some(Opened {
                 too_long,
@@ -130,13 +130,6 @@ impl Engine {
             too_long: Some(too_long),
             refused: None,
         })
-    }
-
-    /// What was counted when kept vectors were made.
-    pub(super) async fn kept_count(&self, place: &str) -> Option<u32> {
-        let kept = self.0.cache.made(&format!("{place}/too-long")).await;
-        let bytes = kept.and_then(|bytes| bytes.to_vec().try_into().ok());
-        bytes.map(u32::from_le_bytes)
     }
 
     /// Makes a history searchable by vectors of another model.
